@@ -1,0 +1,121 @@
+"""What the user asked for, resolved: references followed, arguments checked and evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailpipe.errors import Position, Problem
+
+DEFAULT_WORKSPACE = "default"
+
+
+@dataclass(frozen=True)
+class ConnectionConfig:
+    type: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    position: Position | None = None
+
+
+@dataclass(frozen=True)
+class FormatConfig:
+    """`arguments` holds what the user wrote; defaults are the format type's business."""
+
+    type: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    position: Position | None = None
+    argument_positions: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SourceConfig:
+    """`name` is the label of the referenced top-level block, else `<type>` or `<type>_<n>` in the partition."""
+
+    type: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    connection: ConnectionConfig | None = None
+    format: FormatConfig | None = None
+    position: Position | None = None
+    argument_positions: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ColumnConfig:
+    """`null_if` is a tuple: a single string in the file becomes one entry."""
+
+    name: str
+    type: str | None = None
+    source: str | None = None
+    transform: str | None = None
+    null_if: tuple[str, ...] = ()
+    required: bool = False
+    description: str = ""
+    position: Position | None = None
+    argument_positions: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TableConfig:
+    """`map_fields` lists source fields (globs) that become columns though no block names them."""
+
+    name: str
+    columns: tuple[ColumnConfig, ...] = ()
+    map_fields: tuple[str, ...] = ("*",)
+    null_if: tuple[str, ...] = ()
+    format: FormatConfig | None = None
+    description: str = ""
+    position: Position | None = None
+    argument_positions: Mapping[str, Position] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class PartitionConfig:
+    table: str
+    name: str
+    sources: tuple[SourceConfig, ...] = ()
+    filter: str | None = None
+    tp_index: str | None = None
+    lookback: str | None = None
+    description: str = ""
+    position: Position | None = None
+    argument_positions: Mapping[str, Position] = field(default_factory=dict)
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.table}.{self.name}"
+
+
+@dataclass(frozen=True)
+class WorkspaceConfig:
+    """Options of a profile; None means not said, so that environment and flags can fill it."""
+
+    name: str = DEFAULT_WORKSPACE
+    data_dir: str | None = None
+    engine: str | None = None
+    master: str | None = None
+    remote: str | None = None
+    spark_config: Mapping[str, str] = field(default_factory=dict)
+    memory_max_mb: int | None = None
+    cores: int | None = None
+    lookback: str | None = None
+    log_level: str | None = None
+    position: Position | None = None
+
+
+@dataclass(frozen=True)
+class Config:
+    """The whole configuration. Dictionaries keep file order; `problems` holds warnings only."""
+
+    connections: Mapping[tuple[str, str], ConnectionConfig] = field(default_factory=dict)
+    formats: Mapping[tuple[str, str], FormatConfig] = field(default_factory=dict)
+    sources: Mapping[tuple[str, str], SourceConfig] = field(default_factory=dict)
+    tables: Mapping[str, TableConfig] = field(default_factory=dict)
+    partitions: Mapping[tuple[str, str], PartitionConfig] = field(default_factory=dict)
+    workspaces: Mapping[str, WorkspaceConfig] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()

@@ -1,0 +1,49 @@
+"""The contract of a format: cut bytes into records on executors, turn records into fields in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A batch of records of one file: equally long arrays.
+
+    `raw` (string) is always valid UTF-8. `position` (int64) counts from 1: the line for text, the record for
+    documents. `reason` (string) is null, or why the record is refused as it stands.
+    """
+
+    raw: pa.Array
+    position: pa.Array
+    reason: pa.Array
+
+
+class Format(Protocol):
+    """A configured format. Frozen and picklable; importing it must not import pyspark."""
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def refusal(self) -> str:
+        """What is said of a record that `fields` turns into null: `line does not match the layout`."""
+        ...
+
+    def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
+        """Records of one decompressed file, in order, in batches of bounded size. Chunk borders mean nothing."""
+        ...
+
+    def field_names(self, sample: bytes) -> tuple[str, ...]:
+        """The fields records have, judged by the first bytes of a file where the definition leaves it open."""
+        ...
+
+    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
+        """A struct column with the wanted fields, all scalars as strings; null where the record is refused."""
+        ...
