@@ -1,0 +1,152 @@
+"""The one place that makes a Spark session. Nothing else knows which engine it is."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from tailpipe.engine.settings import SAIL, EngineSettings
+from tailpipe.errors import TailpipeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Rows cross between Python and the engine in Arrow batches: large enough to be cheap, small enough to stay flat.
+_ARROW_BATCH_ROWS = "16384"
+
+_COMMON_CONFIG = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": _ARROW_BATCH_ROWS,
+}
+
+
+@dataclass(frozen=True)
+class Session:
+    """A Spark session, and how many tasks it runs at once."""
+
+    spark: SparkSession
+    cores: int
+    runs_all_tasks_at_once: bool
+
+
+@contextmanager
+def open_session(settings: EngineSettings, log_path: Path | None = None) -> Iterator[Session]:
+    """A session that ends with the block. What the engine prints goes to `log_path`, or nowhere."""
+    with ExitStack() as stack:
+        log = stack.enter_context(open(log_path or os.devnull, "ab"))
+        if settings.remote:
+            spark = stack.enter_context(_connect(settings.remote, settings))
+        elif settings.name == SAIL:
+            spark = stack.enter_context(_connect(stack.enter_context(_sail_server(settings)), settings))
+        else:
+            spark = stack.enter_context(_embedded_spark(settings, log))
+        yield Session(spark, settings.cores, runs_all_tasks_at_once=settings.name == SAIL)
+
+
+@contextmanager
+def _sail_server(settings: EngineSettings) -> Iterator[str]:
+    # Sail reads its options from the environment when it is first loaded.
+    os.environ.setdefault("RUST_LOG", "off")
+    os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(settings.cores)
+    from pysail.spark import SparkConnectServer
+
+    server = SparkConnectServer("127.0.0.1", 0)
+    server.start(background=True)
+    try:
+        _, port = server.listening_address
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.stop()
+
+
+@contextmanager
+def _connect(url: str, settings: EngineSettings) -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder
+    try:
+        spark = builder.remote(url).create()
+    except Exception as error:
+        raise TailpipeError(
+            f"no Spark Connect session at {url}: {_first_line(error)}",
+            hint="check `remote` in the workspace block and that the server speaks Spark 4.2 or older",
+        ) from error
+    for key, value in {**_COMMON_CONFIG, **settings.spark_config}.items():
+        spark.conf.set(key, value)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+        _leave_connect_mode()
+
+
+@contextmanager
+def _embedded_spark(settings: EngineSettings, log: IO[bytes]) -> Iterator[SparkSession]:
+    """Apache Spark in a JVM of our own; with `master`, that JVM is the driver of a cluster."""
+    from tailpipe.engine.jvm import Gateway
+
+    _leave_connect_mode()
+    gateway = Gateway(settings.memory_max_mb, log)
+    try:
+        with tempfile.TemporaryDirectory(prefix="tailpipe-spark-") as scratch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            spark = _start(settings, scratch)
+            try:
+                yield spark
+            finally:
+                spark.stop()
+                _forget_gateway()
+    finally:
+        gateway.close()
+
+
+def _start(settings: EngineSettings, scratch: str) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder
+    builder = builder.appName("tailpipe").master(settings.master or f"local[{settings.cores}]")
+    config = {
+        **_COMMON_CONFIG,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.local.dir": scratch,
+        "spark.sql.warehouse.dir": scratch,
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.shuffle.service.enabled": "false",
+        "spark.python.worker.faulthandler.enabled": "false",
+    }
+    if settings.is_embedded:
+        config |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    for key, value in {**config, **settings.spark_config}.items():
+        builder = builder.config(key, value)
+    spark: SparkSession = builder.getOrCreate()
+    return spark
+
+
+def _forget_gateway() -> None:
+    """pyspark keeps the gateway of the first session; a later one must find its own."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+
+
+def _leave_connect_mode() -> None:
+    """pyspark decides by these variables whether functions speak to a Connect server."""
+    for variable in ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE", "SPARK_LOCAL_REMOTE"):
+        os.environ.pop(variable, None)
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

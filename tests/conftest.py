@@ -1,0 +1,21 @@
+"""One session per embedded engine for the whole run; pipeline tests get each in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tailpipe.engine.session import Session, open_session
+from tailpipe.engine.settings import ENGINES, EngineSettings
+
+
+@pytest.fixture(scope="session", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Iterator[Session]:
+    with open_session(EngineSettings(name=request.param, memory_max_mb=1024, cores=2)) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def spark(engine: Session) -> object:
+    return engine.spark
