@@ -1,0 +1,119 @@
+"""Text into typed values, as Spark SQL that both engines read alike.
+
+The result is null where the text is null or is not a value of the type: null from text that is not null is a
+bad value, not a missing one. Patterns avoid classes such as `\\d`, ASCII on one engine and Unicode on the
+other, and look-around, which one of them lacks.
+"""
+
+from __future__ import annotations
+
+from tailpipe.tables.types import Scalar, parse_type, spark_type
+
+CLOCK = r"([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?"
+ISO_ZONE = r"(Z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)"
+ISO_DAY = r"[1-9][0-9]{3}-[0-9]{1,2}-[0-9]{1,2}"
+ISO_TIME = rf"^[ \t]*{ISO_DAY}([T ]{CLOCK} ?{ISO_ZONE}?)?[ \t]*$"
+ISO_DATE = rf"^[ \t]*{ISO_DAY}[ \t]*$"
+EPOCH = r"^[0-9]{10}([0-9]{3}|[0-9]{6}|[0-9]{9}|[.][0-9]{1,9})?$"
+WHOLE_NUMBER = r"^[ \t]*[+-]?[0-9]+[ \t]*$"
+DIGITS = r"([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
+REAL_NUMBER = rf"^[ \t]*[+-]?(?i)({DIGITS}|inf|infinity|nan)[ \t]*$"
+EXPONENT = r"[0-9.][eE]"
+TRUE = r"^[ \t]*(?i)(true|t|yes|y|1)[ \t]*$"
+FALSE = r"^[ \t]*(?i)(false|f|no|n|0)[ \t]*$"
+UUID = r"^[ \t]*[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}[ \t]*$"
+IPV4 = (
+    r"((25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(/(3[0-2]|[12]?[0-9]))?"
+)
+IPV6 = r"[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}([.][0-9]{1,3}){0,3}(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
+ADDRESS = rf"^[ \t]*({IPV4}|{IPV6})[ \t]*$"
+TIME = rf"^[ \t]*{CLOCK}[ \t]*$"
+SPAN_UNIT = (
+    r"(microsecond|us|millisecond|ms|second|sec|s|minute|min|m|hour|hr|h|day|d|week|w|month|mon|year|yr|y)s?"
+)
+INTERVAL = rf"^[ \t]*(?i)(([+-]?[0-9]+([.][0-9]+)?[ \t]*{SPAN_UNIT}[ \t]*)+({CLOCK})?|[+-]?{CLOCK})[ \t]*$"
+
+UNSIGNED_MAXIMUM = {
+    "UTINYINT": 2**8 - 1,
+    "USMALLINT": 2**16 - 1,
+    "UINTEGER": 2**32 - 1,
+    "UBIGINT": 2**64 - 1,
+    "UHUGEINT": 10**38 - 1,
+}
+
+
+def scalar_from_text(column_sql: str, type_: Scalar | str) -> str:
+    """Spark SQL that reads the text of `column_sql` as a scalar type; null where it is no such value."""
+    scalar = parse_type(type_) if isinstance(type_, str) else type_
+    if not isinstance(scalar, Scalar):
+        raise TypeError(f"{type_} is not a scalar type")
+    text = column_sql
+    match scalar.name:
+        case "VARCHAR" if scalar.word == "cidr":
+            return _matching(text, ADDRESS, f"trim({text})")
+        case "VARCHAR" | "JSON":
+            return text
+        case "BOOLEAN":
+            return f"CASE WHEN {_like(text, TRUE)} THEN true WHEN {_like(text, FALSE)} THEN false END"
+        case "DATE":
+            return _date(text)
+        case "TIMESTAMP" | "TIMESTAMPTZ":
+            return _timestamp(text)
+        case "FLOAT" | "DOUBLE":
+            return _matching(text, REAL_NUMBER, f"try_cast({text} AS {spark_type(scalar)})")
+        case "DECIMAL":
+            return _decimal(text, spark_type(scalar))
+        case "BLOB":
+            return f"CAST({text} AS binary)"
+        case "UUID":
+            return _matching(text, UUID, f"lower(trim({text}))")
+        case "INET":
+            return _matching(text, ADDRESS, f"trim({text})")
+        case "TIME":
+            return _matching(text, TIME, f"replace(trim({text}), ',', '.')")
+        case "INTERVAL":
+            return _matching(text, INTERVAL, f"trim({text})")
+        case _:
+            return _integer(text, scalar)
+
+
+def _like(text: str, pattern: str) -> str:
+    return f"{text} RLIKE r'{pattern}'"
+
+
+def _matching(text: str, pattern: str, value: str) -> str:
+    return f"CASE WHEN {_like(text, pattern)} THEN {value} END"
+
+
+def _integer(text: str, scalar: Scalar) -> str:
+    # Casting text to a decimal rounds, so "1.5" is kept out by its shape.
+    value = f"try_cast({text} AS {spark_type(scalar)})"
+    maximum = UNSIGNED_MAXIMUM.get(scalar.name)
+    if maximum is None:
+        return _matching(text, WHOLE_NUMBER, value)
+    return f"CASE WHEN {_like(text, WHOLE_NUMBER)} AND {value} BETWEEN 0 AND {maximum} THEN {value} END"
+
+
+def _decimal(text: str, spark_name: str) -> str:
+    # One engine refuses an exponent in a decimal's text.
+    return (
+        f"CASE WHEN NOT {_like(text, REAL_NUMBER)} THEN NULL "
+        f"WHEN {_like(text, EXPONENT)} THEN try_cast(try_cast({text} AS double) AS {spark_name}) "
+        f"ELSE try_cast({text} AS {spark_name}) END"
+    )
+
+
+def _timestamp(text: str) -> str:
+    # Ten digits count seconds, three more milliseconds; cut or filled to sixteen they are microseconds.
+    micros = f"rpad(substr(replace({text}, '.', ''), 1, 16), 16, '0')"
+    return (
+        f"CASE WHEN {_like(text, ISO_TIME)} THEN try_cast(replace(trim({text}), ',', '.') AS timestamp) "
+        f"WHEN {_like(text, EPOCH)} THEN timestamp_micros(try_cast({micros} AS bigint)) END"
+    )
+
+
+def _date(text: str) -> str:
+    return (
+        f"CASE WHEN {_like(text, ISO_DATE)} THEN try_cast({text} AS date) "
+        f"ELSE CAST({_timestamp(text)} AS date) END"
+    )

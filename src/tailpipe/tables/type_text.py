@@ -1,0 +1,263 @@
+"""Column types as people write them: the text of a DuckDB type read into a small tree."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from tailpipe.errors import ConfigError, Position, Problem
+
+SCALAR_NAMES = (
+    "BIGINT",
+    "BLOB",
+    "BOOLEAN",
+    "DATE",
+    "DECIMAL",
+    "DOUBLE",
+    "FLOAT",
+    "HUGEINT",
+    "INET",
+    "INTEGER",
+    "INTERVAL",
+    "JSON",
+    "SMALLINT",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TINYINT",
+    "UBIGINT",
+    "UHUGEINT",
+    "UINTEGER",
+    "USMALLINT",
+    "UTINYINT",
+    "UUID",
+    "VARCHAR",
+)
+
+ALIASES = {
+    "bool": "BOOLEAN",
+    "bytea": "BLOB",
+    "binary": "BLOB",
+    "varbinary": "BLOB",
+    "bpchar": "VARCHAR",
+    "char": "VARCHAR",
+    "cidr": "VARCHAR",
+    "datetime": "TIMESTAMP",
+    "dec": "DECIMAL",
+    "float4": "FLOAT",
+    "float8": "DOUBLE",
+    "int": "INTEGER",
+    "int1": "TINYINT",
+    "int2": "SMALLINT",
+    "int4": "INTEGER",
+    "int8": "BIGINT",
+    "integral": "INTEGER",
+    "logical": "BOOLEAN",
+    "long": "BIGINT",
+    "numeric": "DECIMAL",
+    "real": "FLOAT",
+    "short": "SMALLINT",
+    "signed": "INTEGER",
+    "string": "VARCHAR",
+    "text": "VARCHAR",
+    "timestamp_ms": "TIMESTAMP",
+    "timestamp_ns": "TIMESTAMP",
+    "timestamp_s": "TIMESTAMP",
+    "timestamp_us": "TIMESTAMP",
+    "timestamp with time zone": "TIMESTAMPTZ",
+    "timestamp without time zone": "TIMESTAMP",
+}
+"""Other spellings of the names above. `cidr` is text that `scalar_from_text` checks as an address."""
+
+DEFAULT_PRECISION, DEFAULT_SCALE = 18, 3
+MAX_PRECISION = 38
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """`name` is one of SCALAR_NAMES. `word` keeps a seed word that means more than its name: `cidr`."""
+
+    name: str
+    precision: int = 0
+    scale: int = 0
+    word: str = ""
+
+
+@dataclass(frozen=True)
+class ListOf:
+    element: DataType
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    type: DataType
+
+
+@dataclass(frozen=True)
+class Struct:
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class MapOf:
+    key: DataType
+    value: DataType
+
+
+DataType = Scalar | ListOf | Struct | MapOf
+
+
+def parse_type(text: str, position: Position | None = None) -> DataType:
+    """The tree of a DuckDB type, in any case. A ConfigError names the type and the nearest known name."""
+    return _Parser(text, position).whole()
+
+
+TOKEN = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_]*)|(\d+)|(.))', re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+
+
+class _Parser:
+    def __init__(self, text: str, position: Position | None) -> None:
+        self.text = text
+        self.position = position
+        self.tokens = [_token(match) for match in TOKEN.finditer(text.strip())]
+        self.index = 0
+
+    def whole(self) -> DataType:
+        type_ = self._type()
+        if self.index < len(self.tokens):
+            raise self._error(f'"{self.tokens[self.index].text}" is not expected there')
+        return type_
+
+    def _type(self) -> DataType:
+        word = self._take("word", "a type name")
+        type_: DataType
+        match word.lower():
+            case "struct" | "row":
+                type_ = self._struct()
+            case "map":
+                type_ = self._map()
+            case _:
+                type_ = self._scalar(word)
+        while self._accept("["):
+            self._expect("]", "a list is written varchar[]")
+            type_ = ListOf(type_)
+        return type_
+
+    def _struct(self) -> Struct:
+        self._expect("(", "members follow: struct(name varchar, size bigint)")
+        members = [self._member()]
+        while self._accept(","):
+            members.append(self._member())
+        self._expect(")", "a struct ends with )")
+        names = [member.name.lower() for member in members]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated:
+            raise self._error(f'member "{repeated}" is there twice')
+        return Struct(tuple(members))
+
+    def _member(self) -> Member:
+        if self.index < len(self.tokens) and self.tokens[self.index].kind == "quoted":
+            name = self._take("quoted", "a member name")
+        else:
+            name = self._take("word", "a member name")
+        return Member(name, self._type())
+
+    def _map(self) -> MapOf:
+        self._expect("(", "a map is written map(varchar, bigint)")
+        key = self._type()
+        self._expect(",", "a map has a key type and a value type")
+        value = self._type()
+        self._expect(")", "a map ends with )")
+        return MapOf(key, value)
+
+    def _scalar(self, word: str) -> Scalar:
+        name = self._name(self._time_zone(word))
+        arguments = self._numbers()
+        if name == "DECIMAL":
+            return self._decimal(arguments)
+        if arguments and name != "VARCHAR":
+            raise self._error(f"{word} takes no numbers in parentheses")
+        return Scalar(name, word="cidr" if word.lower() == "cidr" else "")
+
+    def _time_zone(self, word: str) -> str:
+        """`timestamp with time zone` is one name of four words."""
+        ahead = [token.text.lower() for token in self.tokens[self.index : self.index + 3]]
+        if word.lower() == "timestamp" and ahead in (["with", "time", "zone"], ["without", "time", "zone"]):
+            self.index += 3
+            return " ".join([word, *ahead])
+        return word
+
+    def _name(self, word: str) -> str:
+        if word.upper() in SCALAR_NAMES:
+            return word.upper()
+        if word.lower() in ALIASES:
+            return ALIASES[word.lower()]
+        known = [*(name.lower() for name in SCALAR_NAMES), *ALIASES, "struct", "map"]
+        near = difflib.get_close_matches(word.lower(), known, n=1)
+        hint = (
+            f'did you mean "{near[0]}"?' if near else "use DuckDB's names: varchar, bigint, timestamp, json …"
+        )
+        raise self._error(f'"{word}" is not a known type', hint)
+
+    def _numbers(self) -> list[int]:
+        numbers: list[int] = []
+        if self._accept("("):
+            numbers.append(int(self._take("number", "a number")))
+            while self._accept(","):
+                numbers.append(int(self._take("number", "a number")))
+            self._expect(")", "the numbers end with )")
+        return numbers
+
+    def _decimal(self, arguments: list[int]) -> Scalar:
+        if len(arguments) > 2:
+            raise self._error("a decimal takes a precision and a scale: decimal(18,3)")
+        precision = arguments[0] if arguments else DEFAULT_PRECISION
+        scale = arguments[1] if len(arguments) > 1 else (0 if arguments else DEFAULT_SCALE)
+        if not 1 <= precision <= MAX_PRECISION or scale > precision:
+            raise self._error(
+                f"a decimal's precision is 1 to {MAX_PRECISION} and its scale at most the precision"
+            )
+        return Scalar("DECIMAL", precision, scale)
+
+    def _take(self, kind: str, expected: str) -> str:
+        if self.index >= len(self.tokens):
+            raise self._error(f"{expected} is missing at the end")
+        token = self.tokens[self.index]
+        if token.kind != kind:
+            raise self._error(f'{expected} is expected where "{token.text}" stands')
+        self.index += 1
+        return token.text
+
+    def _accept(self, sign: str) -> bool:
+        there = self.index < len(self.tokens) and self.tokens[self.index] == _Token("sign", sign)
+        self.index += there
+        return there
+
+    def _expect(self, sign: str, hint: str) -> None:
+        if not self._accept(sign):
+            found = (
+                f'where "{self.tokens[self.index].text}" stands'
+                if self.index < len(self.tokens)
+                else "at the end"
+            )
+            raise self._error(f'"{sign}" is expected {found}', hint)
+
+    def _error(self, what: str, hint: str | None = None) -> ConfigError:
+        return ConfigError([Problem(f'type "{self.text}": {what}.', self.position, hint)])
+
+
+def _token(match: re.Match[str]) -> _Token:
+    quoted, word, number, sign = match.groups()
+    if quoted is not None:
+        return _Token("quoted", quoted.replace('""', '"'))
+    if word is not None:
+        return _Token("word", word)
+    return _Token("number", number) if number is not None else _Token("sign", sign)
