@@ -37,13 +37,13 @@ class Format(Protocol):
         ...
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
-        """Records of one decompressed file, in order, in batches of bounded size. Chunk borders mean nothing."""
+        """Records of one plain file, in order, in batches of bounded size. Chunk borders mean nothing."""
         ...
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
-        """The fields records have, judged by the first bytes of a file where the definition leaves it open."""
+        """The fields records have, judged by the first bytes of a file where the definition is open."""
         ...
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        """A struct column with the wanted fields, all scalars as strings; null where the record is refused."""
+        """A struct with the wanted fields, all scalars as strings; null where the record is refused."""
         ...

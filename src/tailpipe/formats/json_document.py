@@ -1,0 +1,160 @@
+"""Format `json`: whole documents that wrap records, or are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from tailpipe.config.schema import Argument, BlockSchema
+from tailpipe.config.values import FormatConfig
+from tailpipe.errors import ArtifactError
+from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
+from tailpipe.formats.format import Cut
+from tailpipe.formats.json_fields import json_field_names, json_fields
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, why_not_an_object
+from tailpipe.formats.lines import refused, size_reason, strings
+from tailpipe.formats.text import BLOCK_BYTES, KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
+
+MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
+
+SCHEMA = BlockSchema(
+    (
+        Argument("records", description="Dotted path to the list of records in each document: `Records`."),
+        FIELD_MAP,
+        DESCRIPTION,
+    ),
+    "JSON documents: a list of objects, one object, or a list at a path inside an object.",
+)
+
+
+@dataclass(frozen=True)
+class JsonDocument:
+    """Without `records`, a list gives its members and an object is one record. A file may hold several."""
+
+    records: str | None = None
+    field_map: Mapping[str, str] = field(default_factory=dict)
+    type: str = "json"
+    refusal: str = "record is not a JSON object that can be read"
+
+    def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
+        document = valid_utf8(_whole(chunks))
+        try:
+            records = _records_at(document, self.records) if self.records else _members(document)
+        except (msgspec.DecodeError, RecursionError) as error:
+            yield from self._refused(document, error)
+            return
+        yield from _batches(records)
+
+    def field_names(self, sample: bytes) -> tuple[str, ...]:
+        return json_field_names(self.cut(iter([sample])), self.field_map)
+
+    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
+        return json_fields(raw, names, nested, self.field_map)
+
+    def _refused(self, document: bytes, error: Exception) -> Iterator[Cut]:
+        """Objects on lines of their own are saved one by one; anything else is lost to one reject."""
+        if self.records is None and _starts_with_object_line(document):
+            yield from JsonLines().cut(iter([document]))
+            return
+        if isinstance(error, msgspec.ValidationError):
+            reason = f"document has no list at {self.records}"
+        elif isinstance(error, RecursionError):
+            reason = "JSON is nested too deeply"
+        else:
+            reason = str(error)
+        yield refused(valid_utf8(document[:KEPT_BYTES]), 1, reason)
+
+
+def make(config: FormatConfig) -> JsonDocument:
+    records = config.arguments.get("records")
+    if records is not None and not all(records.split(".")):
+        raise argument_error(
+            config, "records", f'records "{records}" is not a dotted path', 'write it as "Records" or "a.b"'
+        )
+    return JsonDocument(records=records, field_map=field_map(config))
+
+
+def _whole(chunks: Iterator[bytes]) -> bytes:
+    parts: list[bytes] = []
+    size_bytes = 0
+    for chunk in utf8_chunks(chunks):
+        size_bytes += len(chunk)
+        if size_bytes > MAX_DOCUMENT_BYTES:
+            raise ArtifactError(
+                f"JSON document is over {MAX_DOCUMENT_BYTES:,} bytes",
+                "one object per line has no such limit: use format jsonl if the file is written that way",
+            )
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _records_at(document: bytes, path: str) -> list[msgspec.Raw]:
+    """Records of all documents in the buffer, still undecoded; views into the buffer."""
+    shape: Any = list[msgspec.Raw]
+    for name in reversed(path.split(".")):
+        shape = msgspec.defstruct("Wrapper", [("inner", shape)], rename={"inner": name})
+    found: list[msgspec.Raw] = []
+    for wrapper in msgspec.json.Decoder(shape).decode_lines(document):
+        inner: Any = wrapper
+        while not isinstance(inner, list):
+            inner = inner.inner
+        found.extend(inner)
+    return found
+
+
+def _members(document: bytes) -> list[msgspec.Raw]:
+    if document.lstrip()[:1] == b"[":
+        try:
+            return msgspec.json.decode(document, type=list[msgspec.Raw])
+        except msgspec.DecodeError:
+            pass  # several lists, one after the other
+    found: list[msgspec.Raw] = []
+    for value in msgspec.json.Decoder(msgspec.Raw).decode_lines(document):
+        if memoryview(value)[0] == ord("["):
+            found.extend(msgspec.json.decode(value, type=list[msgspec.Raw]))
+        else:
+            found.append(value)
+    return found
+
+
+def _starts_with_object_line(document: bytes) -> bool:
+    line = document.lstrip().partition(b"\n")[0]
+    return why_not_an_object(line.decode(), msgspec.json.Decoder(msgspec.Raw)) is None
+
+
+def _batches(records: list[msgspec.Raw]) -> Iterator[Cut]:
+    lengths = np.fromiter(map(len, records), np.int64, len(records))
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < len(records):
+        if lengths[first] > MAX_RECORD_BYTES:
+            head = valid_utf8(bytes(memoryview(records[first])[:KEPT_BYTES]))
+            yield refused(head, first + 1, size_reason("record", int(lengths[first])))
+            first += 1
+            continue
+        done = ends[first] - lengths[first]
+        last = max(first + 1, int(np.searchsorted(ends, done + BLOCK_BYTES, side="right")))
+        yield _batch(records[first:last], lengths[first:last], first + 1)
+        first = last
+
+
+def _batch(records: list[msgspec.Raw], lengths: np.ndarray[Any, np.dtype[np.int64]], position: int) -> Cut:
+    data = b"".join(records)
+    offsets = np.zeros(len(records) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    positions = pa.array(np.arange(position, position + len(records), dtype=np.int64))
+    is_object = np.frombuffer(data, np.uint8)[offsets[:-1]] == ord("{")
+    if is_object.all():
+        reasons = pa.nulls(len(records), pa.string())
+    else:
+        reasons = pa.array([None if good else NOT_AN_OBJECT for good in is_object], pa.string())
+    return Cut(strings(data, offsets), positions, reasons)

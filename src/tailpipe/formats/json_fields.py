@@ -1,0 +1,47 @@
+"""JSON records to fields, in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tailpipe.formats.format import Cut
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
+
+
+def json_fields(
+    raw: Column, names: Sequence[str], nested: StructType, names_map: Mapping[str, str]
+) -> Column:
+    """`nested` gives the shape of every wanted field; under a field map, records use the other name."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    shapes = {field.name: field.dataType for field in nested.fields}
+    wanted = [
+        StructField(names_map.get(name, name), shapes.get(name, StringType()), nullable=True)
+        for name in names
+    ]
+    # One JSON member may feed several fields; a schema may name it once.
+    schema = StructType(list({field.name: field for field in wanted}.values()))
+    parsed = F.from_json(raw, schema)
+    if not names_map:
+        return parsed
+    members = [parsed.getField(names_map.get(name, name)).alias(name) for name in names]
+    return F.struct(*members)
+
+
+def json_field_names(cuts: Iterable[Cut], names_map: Mapping[str, str]) -> tuple[str, ...]:
+    """Members of the sample's records in order of appearance, under the names that tables use."""
+    table_names = {source: name for name, source in names_map.items()}
+    members: dict[str, None] = {}
+    decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+    for cut in cuts:
+        for text, reason in zip(cut.raw.to_pylist(), cut.reason.to_pylist(), strict=True):
+            if reason is None:
+                members.update(dict.fromkeys(decoder.decode(text)))
+    return tuple(table_names.get(member, member) for member in members)

@@ -1,0 +1,92 @@
+"""Format `jsonl`: one JSON object per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from tailpipe.config.schema import BlockSchema
+from tailpipe.config.values import FormatConfig
+from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, field_map
+from tailpipe.formats.format import Cut
+from tailpipe.formats.json_fields import json_field_names, json_fields
+from tailpipe.formats.lines import cut_lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
+
+NOT_AN_OBJECT = "record is not a JSON object"
+
+SCHEMA = BlockSchema((FIELD_MAP, DESCRIPTION), "One JSON object per line.")
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    field_map: Mapping[str, str] = field(default_factory=dict)
+    type: str = "jsonl"
+    refusal: str = "line is not a JSON object that can be read"
+
+    def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
+        decoder = msgspec.json.Decoder(msgspec.Raw)
+        for lines in cut_lines(chunks):
+            if _all_objects(lines.raw, decoder):
+                yield lines
+            else:
+                yield _checked_one_by_one(lines, decoder)
+
+    def field_names(self, sample: bytes) -> tuple[str, ...]:
+        return json_field_names(self.cut(iter([sample])), self.field_map)
+
+    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
+        return json_fields(raw, names, nested, self.field_map)
+
+
+def make(config: FormatConfig) -> JsonLines:
+    return JsonLines(field_map=field_map(config))
+
+
+def _all_objects(raw: pa.Array, decoder: msgspec.json.Decoder[msgspec.Raw]) -> bool:
+    """Whether every line is exactly one JSON object, in one pass over all lines without their line ends.
+
+    Lengths are compared because neighbours that are broken one by one may be whole together.
+    """
+    offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
+    data = raw.buffers()[2]
+    if not (np.frombuffer(data, np.uint8)[offsets[:-1]] == ord("{")).all():
+        return False
+    try:
+        values = decoder.decode_lines(memoryview(data))
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    lengths = np.fromiter(map(len, values), np.int32, len(values))
+    return len(values) == len(raw) and bool((lengths == np.diff(offsets)).all())
+
+
+def _checked_one_by_one(lines: Cut, decoder: msgspec.json.Decoder[msgspec.Raw]) -> Cut:
+    reasons = [
+        reason or (why_not_an_object(text, decoder) if text.strip() else "")
+        for text, reason in zip(lines.raw.to_pylist(), lines.reason.to_pylist(), strict=True)
+    ]
+    # A line of spaces only is as empty as an empty line: no record.
+    is_record = pa.array([reason != "" for reason in reasons])
+    return Cut(
+        lines.raw.filter(is_record),
+        lines.position.filter(is_record),
+        pa.array(reasons, pa.string()).filter(is_record),
+    )
+
+
+def why_not_an_object(text: str, decoder: msgspec.json.Decoder[msgspec.Raw]) -> str | None:
+    try:
+        decoder.decode(text)
+    except msgspec.DecodeError as error:
+        return str(error)
+    except RecursionError:
+        return "JSON is nested too deeply"
+    return None if text.lstrip().startswith("{") else NOT_AN_OBJECT

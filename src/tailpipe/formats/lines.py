@@ -1,0 +1,80 @@
+"""Text cut into lines, one record each: the reader's side of every line-based format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tailpipe.formats.format import Cut
+from tailpipe.formats.text import MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8
+
+# Fields of a matched line are told apart by this character, so no line may hold it.
+SEPARATOR = "\x01"
+SEPARATOR_REASON = "line holds the control character 0x01"
+
+
+def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
+    """Lines without their LF or CRLF. Empty lines are left out but counted in `position`."""
+    position = 1
+    for block in line_blocks(utf8_chunks(chunks)):
+        if isinstance(block, LongLine):
+            yield refused(valid_utf8(block.head), position, size_reason("line", block.size_bytes))
+            position += 1
+            continue
+        lines, count = _split(valid_utf8(block), position)
+        position += count
+        if len(lines.raw):
+            yield lines
+
+
+def cut_text(chunks: Iterator[bytes]) -> Iterator[Cut]:
+    """Lines for the regex pass: those that hold the field separator are refused."""
+    for lines in cut_lines(chunks):
+        yield _refuse_separators(lines)
+
+
+def size_reason(what: str, size_bytes: int) -> str:
+    return f"{what} is {size_bytes:,} bytes, the limit is {MAX_RECORD_BYTES:,}"
+
+
+def refused(raw: bytes, position: int, reason: str) -> Cut:
+    """One record that is refused as it stands; `raw` must be valid UTF-8."""
+    return Cut(
+        raw=pa.array([raw.decode()], pa.string()),
+        position=pa.array([position], pa.int64()),
+        reason=pa.array([reason], pa.string()),
+    )
+
+
+def strings(data: bytes, offsets: np.ndarray[tuple[int], np.dtype[np.int32]]) -> pa.Array:
+    """An Arrow string array over `data` without copying it; `data` must be valid UTF-8."""
+    return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _split(block: bytes, first_position: int) -> tuple[Cut, int]:
+    """The lines of a block that ends with LF, and how many there were with the empty ones."""
+    if b"\r" in block:
+        block = block.replace(b"\r\n", b"\n")
+    ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+    count = len(ends)
+    offsets = np.zeros(count + 1, np.int32)
+    offsets[1:] = ends - np.arange(count)
+    positions = np.arange(first_position, first_position + count, dtype=np.int64)
+    is_full = offsets[1:] > offsets[:-1]
+    if not is_full.all():
+        offsets = np.concatenate([offsets[:1], offsets[1:][is_full]])
+        positions = positions[is_full]
+    raw = strings(block.replace(b"\n", b""), offsets)
+    return Cut(raw, pa.array(positions), pa.nulls(len(raw), pa.string())), count
+
+
+def _refuse_separators(lines: Cut) -> Cut:
+    data = lines.raw.buffers()[2]
+    if data is None or not (np.frombuffer(data, np.uint8) == ord(SEPARATOR)).any():
+        return lines
+    holds = pc.match_substring(lines.raw, SEPARATOR)
+    reason = pc.if_else(pc.and_(holds, pc.is_null(lines.reason)), SEPARATOR_REASON, lines.reason)
+    return Cut(lines.raw, lines.position, reason)

@@ -1,0 +1,70 @@
+"""Format `regex`: lines by a regular expression with named groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tailpipe.config.schema import Argument, BlockSchema
+from tailpipe.config.values import FormatConfig
+from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
+from tailpipe.formats.format import Cut
+from tailpipe.formats.lines import cut_text
+from tailpipe.formats.pattern import Pattern, PatternError, normalise
+from tailpipe.formats.text_fields import searched, table_names, text_fields
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+    from pyspark.sql.types import StructType
+
+SCHEMA = BlockSchema(
+    (
+        Argument(
+            "layout",
+            required=True,
+            description="Regular expression whose named groups are the fields; may match anywhere in a line.",
+        ),
+        FIELD_MAP,
+        DESCRIPTION,
+    ),
+    "Lines that match a regular expression.",
+)
+
+
+@dataclass(frozen=True)
+class Regex:
+    """Also what grok layouts become: `pattern` is searched for in each line."""
+
+    pattern: Pattern
+    field_map: Mapping[str, str] = field(default_factory=dict)
+    type: str = "regex"
+    refusal: str = "line does not match the layout"
+
+    @property
+    def needs_look_around(self) -> bool:
+        return self.pattern.needs_look_around
+
+    def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
+        return cut_text(chunks)
+
+    def field_names(self, sample: bytes) -> tuple[str, ...]:
+        return table_names(self.pattern.names, self.field_map)
+
+    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
+        return text_fields(raw, searched(self.pattern), self.pattern.names, names, self.field_map)
+
+
+def make(config: FormatConfig) -> Regex:
+    try:
+        pattern = normalise(config.arguments["layout"])
+    except PatternError as error:
+        raise argument_error(config, "layout", str(error)) from error
+    if not pattern.names:
+        raise argument_error(
+            config,
+            "layout",
+            "the layout names no field",
+            "name groups as (?P<field>…): they become the fields",
+        )
+    return Regex(pattern, field_map(config))

@@ -1,0 +1,163 @@
+"""Stored bytes to plain bytes: first bytes tell what is inside, the name where those are silent."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+from isal import igzip_lib
+
+from tailpipe.errors import ArtifactError
+
+CHUNK_BYTES = 1024 * 1024
+_MAGIC_BYTES = 262
+
+_MAGICS = {
+    "gzip": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ\x00",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "zip": b"PK\x03\x04",
+}
+_EXTENSIONS = {
+    ".gz": "gzip",
+    ".tgz": "gzip",
+    ".bz2": "bzip2",
+    ".xz": "xz",
+    ".zst": "zstd",
+    ".zip": "zip",
+    ".tar": "tar",
+}
+
+
+class ChunkReader(io.RawIOBase):
+    """A forward-only file over chunks, for libraries that want to read one."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        super().__init__()
+        self._chunks = chunks
+        self._rest = memoryview(b"")
+        self.read_bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        self.read_bytes += count
+        return count
+
+
+def read_chunks(stream: BinaryIO) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK_BYTES):
+        yield chunk
+
+
+def peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first bytes, enough to tell what they are, and all chunks including them."""
+    head = b""
+    for chunk in chunks:
+        head += chunk
+        if len(head) >= _MAGIC_BYTES:
+            break
+    return head[:_MAGIC_BYTES], _rejoined(head, chunks)
+
+
+def _rejoined(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    if head:
+        yield head
+    yield from chunks
+
+
+def kind_of(head: bytes, name: str) -> str | None:
+    """gzip, bzip2, xz, zstd, zip, tar, or None for plain bytes."""
+    for kind, magic in _MAGICS.items():
+        if head.startswith(magic):
+            return kind
+    if head[257:262] == b"ustar":
+        return "tar"
+    expected = next((kind for end, kind in _EXTENSIONS.items() if name.lower().endswith(end)), None)
+    if expected == "tar":
+        return "tar"
+    if expected and b"\x00" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise ArtifactError(f"{name}: not a {expected} file: it starts with {head[:4].hex(' ')}")
+    return None
+
+
+def expand(kind: str, chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Plain chunks of at most CHUNK_BYTES, whatever the ratio of compression."""
+    if kind == "zstd":
+        return _expand_zstd(chunks, name)
+    return _expand_members(chunks, _DECODERS[kind], kind, name)
+
+
+_DECODERS: dict[str, Callable[[], Any]] = {
+    "gzip": lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
+    "bzip2": bz2.BZ2Decompressor,
+    "xz": lzma.LZMADecompressor,
+}
+_DECODE_ERRORS: tuple[type[Exception], ...] = (
+    cast(type[Exception], igzip_lib.IsalError),
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    ValueError,
+)
+
+
+def _expand_members(
+    chunks: Iterator[bytes], new_decoder: Callable[[], Any], kind: str, name: str
+) -> Iterator[bytes]:
+    """Members may follow each other, and zeros may follow the last: tapes and block devices pad with them."""
+    decoder = None
+    read_bytes = 0
+    for chunk in chunks:
+        read_bytes += len(chunk)
+        data = chunk
+        while True:
+            if decoder is None:
+                data = data.lstrip(b"\x00")
+                if not data:
+                    break
+                decoder = new_decoder()
+            try:
+                plain = decoder.decompress(data, CHUNK_BYTES)
+            except _DECODE_ERRORS as error:
+                raise ArtifactError(
+                    f"{name}: {kind} data is broken within the first {read_bytes:,} bytes: {error}"
+                ) from error
+            if plain:
+                yield plain
+            if decoder.eof:
+                data, decoder = decoder.unused_data, None
+            elif decoder.needs_input:
+                break
+            else:
+                data = b""
+    if decoder is not None:
+        raise ArtifactError(f"{name}: {kind} stream ends after {read_bytes:,} bytes")
+
+
+def _expand_zstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    reader = ChunkReader(chunks)
+    try:
+        with pa.CompressedInputStream(pa.PythonFile(reader, mode="r"), "zstd") as stream:
+            while plain := stream.read(CHUNK_BYTES):
+                yield plain
+    except OSError as error:
+        if "runcated" in str(error):
+            raise ArtifactError(f"{name}: zstd stream ends after {reader.read_bytes:,} bytes") from error
+        raise ArtifactError(
+            f"{name}: zstd data is broken within the first {reader.read_bytes:,} bytes: {error}"
+        ) from error

@@ -1,0 +1,132 @@
+"""Source `file`: files, folders and globs on a file system that every executor can see."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
+from tailpipe.config.values import SourceConfig
+from tailpipe.errors import ArtifactError, ConfigError, Problem, SourceError
+from tailpipe.sources.artifact import Artifact, Skipped
+from tailpipe.sources.layout import Layout, LayoutError, parse_layout
+from tailpipe.sources.walk import Found, walk
+from tailpipe.times import Window
+
+SCHEMA = BlockSchema(
+    (
+        Argument(
+            "paths",
+            STRINGS,
+            required=True,
+            description="Files, folders (taken whole) and globs (`**` crosses folders; `~` is your home).",
+        ),
+        Argument(
+            "file_layout",
+            description="Grok pattern that paths below each folder must match; year, month, day… date them.",
+        ),
+        Argument("patterns", STRING_MAP, description="Grok patterns of your own for file_layout, by name."),
+    ),
+    "Files on disk, plain or compressed, alone or in archives.",
+)
+
+
+@dataclass(frozen=True)
+class FileSource:
+    name: str
+    paths: tuple[str, ...]
+    layout: Layout | None = None
+    type: str = "file"
+
+    def list(self, window: Window) -> Iterator[Artifact | Skipped]:
+        """In the order of `paths`, and by name below each. A file that several paths reach comes once."""
+        seen: set[tuple[int, int]] = set()
+        for path in self.paths:
+            for found in _below(path, self.layout, window):
+                identity = (found.stat.st_dev, found.stat.st_ino)
+                if identity not in seen:
+                    seen.add(identity)
+                    yield self._taken(found, window)
+
+    @contextmanager
+    def open(self, artifact: Artifact) -> Iterator[BinaryIO]:
+        with open(artifact.location, "rb", buffering=0) as file:
+            if _version(os.fstat(file.fileno())) != artifact.version:
+                raise ArtifactError(f"{artifact.location}: the file changed after it was listed")
+            yield file
+
+    def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
+        if not stat.S_ISREG(found.stat.st_mode):
+            return Skipped(found.path, "not a regular file")
+        if found.stat.st_size == 0:
+            return Skipped(found.path, "empty")
+        captures = self.layout.match(found.relative_path) if self.layout else {}
+        if captures is None:
+            return Skipped(found.path, "layout")
+        span = self.layout.span(captures) if self.layout else None
+        if span and not span.overlaps(window):
+            return Skipped(found.path, "outside window")
+        return Artifact(found.path, found.stat.st_size, _version(found.stat), span, captures)
+
+
+def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:
+    """`default_layout` is the table's, for a source that names none."""
+    text = config.arguments.get("file_layout") or default_layout
+    try:
+        layout = parse_layout(text, config.arguments.get("patterns") or {}) if text else None
+    except LayoutError as error:
+        position = config.argument_positions.get("file_layout") or config.position
+        raise ConfigError([Problem(f"file_layout: {error}", position, error.hint)]) from error
+    paths = tuple(os.path.abspath(os.path.expanduser(path)) for path in config.arguments["paths"])
+    return FileSource(config.name, paths, layout)
+
+
+def _version(status: os.stat_result) -> str:
+    return f"{status.st_mtime_ns}-{status.st_size}"
+
+
+def _below(path: str, layout: Layout | None, window: Window) -> Iterator[Found]:
+    if os.path.isdir(path):
+        yield from walk(path, "", layout, window)
+    elif os.path.lexists(path):
+        yield _file(path, os.path.basename(path))
+    elif glob.has_magic(path):
+        yield from _matching(path, layout, window)
+    else:
+        raise SourceError(f"{path}: there is no such file or folder", _nearest_hint(path))
+
+
+def _matching(pattern: str, layout: Layout | None, window: Window) -> Iterator[Found]:
+    folder = pattern
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    matches = sorted(glob.iglob(pattern, recursive=True, include_hidden=False))
+    if not matches:
+        raise SourceError(f"{pattern}: nothing matches", _nearest_hint(pattern))
+    for match in matches:
+        relative_path = os.path.relpath(match, folder)
+        if os.path.isdir(match):
+            # `logs/**` matches every folder below logs: files come of the folders that hold them.
+            if not pattern.endswith("**"):
+                yield from walk(match, relative_path, layout, window)
+        else:
+            yield _file(match, relative_path)
+
+
+def _file(path: str, relative_path: str) -> Found:
+    try:
+        return Found(path, relative_path, os.stat(path))
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from error
+
+
+def _nearest_hint(path: str) -> str:
+    folder = os.path.dirname(path)
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return f"{folder} exists; check the rest of the path, and that this machine sees it"

@@ -1,0 +1,144 @@
+"""The executor's side of collection: artifacts in, Arrow batches of undecoded records out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tailpipe.errors import TailpipeError
+from tailpipe.formats.format import Cut, Format
+from tailpipe.sources.artifact import Artifact, Source
+from tailpipe.sources.entries import open_entries
+
+BATCH_BYTES = 4 * 1024 * 1024
+BATCH_ROWS = 16 * 1024
+
+DONE_POSITION = -1
+ERROR_POSITION = -2
+
+RECORDS_SCHEMA = pa.schema(
+    [
+        ("raw", pa.string()),
+        ("artifact", pa.int32()),
+        ("entry", pa.string()),
+        ("position", pa.int64()),
+        ("reason", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Records of one entry of one artifact."""
+
+    artifact: int
+    entry: str | None
+    cut: Cut
+
+
+def read_artifacts(
+    source: Source, format: Format, artifacts: Sequence[tuple[int, Artifact]]
+) -> Iterator[pa.RecordBatch]:
+    """Batches of RECORDS_SCHEMA. Each artifact's records are followed by one trailer row.
+
+    The trailer's position is -1 and its raw `{"rows": …, "bytes": …}` when the artifact was read to its end,
+    or -2 and `{"error": …}` when it was not; the artifacts after it are read all the same. `bytes` counts
+    decompressed bytes.
+    """
+    return _batches(
+        piece for number, artifact in artifacts for piece in _pieces(source, format, number, artifact)
+    )
+
+
+def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> Iterator[Piece]:
+    rows, count = 0, _ByteCount()
+    try:
+        with source.open(artifact) as stream:
+            for entry, chunks in open_entries(stream, artifact.location):
+                for cut in format.cut(count.over(chunks)):
+                    rows += len(cut.raw)
+                    yield Piece(number, entry, cut)
+    # Whatever breaks one artifact must not stop the others: the driver fails its unit by the trailer.
+    except Exception as error:
+        yield _trailer(number, ERROR_POSITION, {"error": _sentence(artifact, error)})
+        return
+    yield _trailer(number, DONE_POSITION, {"rows": rows, "bytes": count.total})
+
+
+@dataclass
+class _ByteCount:
+    total: int = 0
+
+    def over(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.total += len(chunk)
+            yield chunk
+
+
+def _sentence(artifact: Artifact, error: Exception) -> str:
+    if isinstance(error, TailpipeError):
+        text = error.message
+    elif isinstance(error, OSError) and error.strerror:
+        text = error.strerror
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return text if artifact.location in text else f"{artifact.location}: {text}"
+
+
+def _trailer(number: int, position: int, content: dict[str, object]) -> Piece:
+    cut = Cut(
+        raw=pa.array([json.dumps(content, ensure_ascii=False)], pa.string()),
+        position=pa.array([position], pa.int64()),
+        reason=pa.nulls(1, pa.string()),
+    )
+    return Piece(number, None, cut)
+
+
+def _batches(pieces: Iterator[Piece]) -> Iterator[pa.RecordBatch]:
+    """Small pieces share a batch: the engine pays per batch, and a task may hold thousands of tiny files."""
+    held: list[Piece] = []
+    held_rows = held_bytes = 0
+    for piece in pieces:
+        size_bytes = piece.cut.raw.nbytes
+        if held and (held_bytes + size_bytes > BATCH_BYTES or held_rows >= BATCH_ROWS):
+            yield from _emit(held)
+            held, held_rows, held_bytes = [], 0, 0
+        held.append(piece)
+        held_rows += len(piece.cut.raw)
+        held_bytes += size_bytes
+    if held:
+        yield from _emit(held)
+
+
+def _emit(pieces: list[Piece]) -> Iterator[pa.RecordBatch]:
+    batch = _batch(pieces)
+    for start in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(start, BATCH_ROWS)
+
+
+def _batch(pieces: list[Piece]) -> pa.RecordBatch:
+    counts = [len(piece.cut.raw) for piece in pieces]
+    numbers = np.repeat(np.array([piece.artifact for piece in pieces], np.int32), counts)
+    columns = [
+        pa.concat_arrays([piece.cut.raw for piece in pieces]),
+        pa.array(numbers),
+        _entries(pieces, counts),
+        pa.concat_arrays([piece.cut.position for piece in pieces]),
+        pa.concat_arrays([piece.cut.reason for piece in pieces]),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=RECORDS_SCHEMA)
+
+
+def _entries(pieces: list[Piece], counts: list[int]) -> pa.Array:
+    if all(piece.entry is None for piece in pieces):
+        return pa.nulls(sum(counts), pa.string())
+    return pa.concat_arrays(
+        [
+            pa.repeat(pa.scalar(piece.entry, pa.string()), count)
+            for piece, count in zip(pieces, counts, strict=True)
+        ]
+    )
