@@ -1,0 +1,167 @@
+"""`tailpipe query`: SQL over what was collected."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tailpipe.errors import EXIT_DONE, UsageError
+from tailpipe.times import parse_moment
+
+if TYPE_CHECKING:
+    from tailpipe.query.output import OutputOptions, Writer
+    from tailpipe.query.restriction import Restriction
+    from tailpipe.query.results import Result
+
+HELP = "Query collected logs with SQL (DuckDB's dialect)."
+
+OUTPUTS = ("table", "csv", "json", "jsonl", "line", "pretty", "plain")
+
+# One value after another is told apart by itself here; other outputs get an empty line between results.
+SELF_DELIMITING = ("json", "jsonl")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("sql", nargs="*", help="SQL, a .sql file, or - for standard input; statements end with a semicolon")
+    add("--output", default="table", metavar="FORMAT", help=f"one of {', '.join(OUTPUTS)} (default table)")
+    header = "print column names: true or false (default true)"
+    add("--header", type=_true_or_false, nargs="?", const=True, default=True, metavar="BOOL", help=header)
+    add("--separator", default=",", metavar="CHARACTER", help="between fields of csv (default ,)")
+    add("--from", dest="window_start", metavar="TIME", help="only rows from this time on, such as T-7d")
+    add("--to", dest="window_end", metavar="TIME", help="only rows before this time; a date includes its day")
+    partition = "only rows of these partitions: table.partition or partition, comma-separated, * allowed"
+    add("--partition", action="append", default=[], metavar="NAME", help=partition)
+    index = "only rows with these values of tp_index, comma-separated, * allowed"
+    add("--index", action="append", default=[], metavar="VALUE", help=index)
+    add("--timing", action="store_true", help="print the time taken, on standard error")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    write = _writer(arguments.output)
+    options = _output_options(arguments, sys.stdout)
+    restriction = _restriction(arguments, datetime.now(UTC))
+    scripts = _scripts(arguments.sql, sys.stdin)
+    try:
+        for number, result in enumerate(_results(arguments, scripts, restriction)):
+            if number and arguments.output not in SELF_DELIMITING:
+                sys.stdout.write("\n")
+            write(result, sys.stdout, options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough (`| head`). What is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if arguments.timing:
+        sys.stderr.write(f"time: {time.perf_counter() - started:.3f} s\n")
+    return EXIT_DONE
+
+
+def _results(
+    arguments: argparse.Namespace, scripts: Sequence[str], restriction: Restriction
+) -> Iterator[Result]:
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.query.catalog import find_lake, stored_partitions
+    from tailpipe.query.connection import open_connection
+    from tailpipe.query.results import run_script
+    from tailpipe.query.views import create_views
+
+    setup = load_setup(arguments)
+    partitions, workspace = setup.partitions.values(), setup.workspace
+    lake = find_lake(setup.data_dir, setup.tables, [partition.table for partition in partitions])
+    if restriction.partitions:
+        configured = [partition.full_name for partition in partitions]
+        _warn_of_unknown(restriction.partitions, sorted({*configured, *stored_partitions(setup.data_dir)}))
+    with open_connection(memory_max_mb=workspace.memory_max_mb, cores=workspace.cores) as connection:
+        create_views(connection, lake, "\n".join(scripts), restriction)
+        for script in scripts:
+            yield from run_script(connection, script, lake.table_names)
+
+
+def _writer(name: str) -> Writer:
+    from tailpipe.query.output import WRITERS
+
+    writer = WRITERS.get(name)
+    if writer is None:
+        near = get_close_matches(name, OUTPUTS, n=1)
+        hint = f"did you mean {near[0]}?" if near else None
+        raise UsageError(f'--output "{name}" is not known. Expected one of: {", ".join(OUTPUTS)}.', hint)
+    return writer
+
+
+def _output_options(arguments: argparse.Namespace, out: TextIO) -> OutputOptions:
+    from tailpipe.query.output import OutputOptions
+
+    separator = {"\\t": "\t", "tab": "\t"}.get(arguments.separator, arguments.separator)
+    if len(separator) != 1 or separator in '"\r\n':
+        message = f'--separator "{arguments.separator}" cannot separate fields. Expected one character.'
+        raise UsageError(message, r"for tabs write --separator '\t'")
+    width = shutil.get_terminal_size().columns if out.isatty() else None
+    return OutputOptions(has_header=arguments.header, separator=separator, width_columns=width)
+
+
+def _restriction(arguments: argparse.Namespace, now: datetime) -> Restriction:
+    from tailpipe.query.restriction import Restriction
+
+    start, end = arguments.window_start, arguments.window_end
+    restriction = Restriction(
+        start=parse_moment(start, now=now) if start else None,
+        end=parse_moment(end, now=now, is_end=True) if end else None,
+        partitions=_listed(arguments.partition),
+        indexes=_listed(arguments.index),
+    )
+    if restriction.start and restriction.end and restriction.start >= restriction.end:
+        raise UsageError(f"--from {start} is not before --to {end}: no row can match.", "exchange them")
+    return restriction
+
+
+def _listed(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _scripts(texts: Sequence[str], standard_input: TextIO) -> list[str]:
+    if not texts and standard_input.isatty():
+        raise UsageError("no SQL was given.", 'tailpipe query "select 1", or a .sql file, or - to read it')
+    scripts = [_script(text, standard_input) for text in texts or ["-"]]
+    if not any(script.strip() for script in scripts):
+        raise UsageError("the SQL is empty.", 'tailpipe query "show tables" lists what can be queried')
+    return scripts
+
+
+def _script(text: str, standard_input: TextIO) -> str:
+    if text == "-":
+        return standard_input.read()
+    if not text.endswith(".sql") or any(character in text for character in "\n;"):
+        return text
+    try:
+        return Path(text).expanduser().read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UsageError(f"{text}: there is no such file.", "SQL itself must not end in .sql") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{text}: cannot be read as SQL: {error}", "expected text in UTF-8") from None
+
+
+def _warn_of_unknown(patterns: Sequence[str], known: Sequence[str]) -> None:
+    for pattern in patterns:
+        full = pattern if "." in pattern else f"*.{pattern}"
+        if not any(fnmatchcase(name, full) for name in known):
+            names = f"There are: {', '.join(known)}." if known else "There are none yet."
+            sys.stderr.write(f'warning: --partition "{pattern}" matches no partition. {names}\n')
+
+
+def _true_or_false(text: str) -> bool:
+    values = {"true": True, "false": False}
+    if text.lower() not in values:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is neither true nor false; before SQL write --header=true'
+        )
+    return values[text.lower()]

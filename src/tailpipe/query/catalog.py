@@ -1,0 +1,45 @@
+"""Which tables there are to query: those that are configured, and those that lie in the lake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
+from tailpipe.lake.layout import table_location
+from tailpipe.query.views import Lake, TableView
+from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
+from tailpipe.tables.table import Table
+from tailpipe.tables.types import duckdb_type
+
+
+def find_lake(data_dir: Path, tables: Mapping[str, Table], collected_tables: Iterable[str]) -> Lake:
+    """`collected_tables` are shown even while they are empty; other tables only when the lake has them."""
+    stored = frozenset(list_tables(data_dir))
+
+    def find_table(name: str) -> TableView:
+        location = str(table_location(data_dir, name).absolute()) if name in stored else None
+        table = tables.get(name)
+        columns = _declared(table) if table else stored_columns(data_dir, name) or _declared(None)
+        return TableView(name, location, columns)
+
+    def find_reject_files() -> Sequence[str]:
+        return [path for name in sorted(stored) for path in reject_files(data_dir, name)]
+
+    return Lake(tuple(sorted(stored.union(collected_tables))), find_table, find_reject_files)
+
+
+def stored_partitions(data_dir: Path) -> list[str]:
+    """`table.partition` of every partition that has a folder in the lake."""
+    folders = (
+        (name, folder.name.partition("=")[2])
+        for name in list_tables(data_dir)
+        for folder in table_location(data_dir, name).glob("tp_partition=*")
+    )
+    return [f"{name}.{unquote(partition)}" for name, partition in folders]
+
+
+def _declared(table: Table | None) -> tuple[tuple[str, str], ...]:
+    own = tuple(column for column in table.columns if column.name not in TP_NAMES) if table else ()
+    return tuple((column.name, duckdb_type(column.type)) for column in (*own, *TP_COLUMNS))

@@ -1,0 +1,67 @@
+"""DuckDB's complaints in our words: what is wrong, where in the SQL, and the nearest right name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import duckdb
+
+from tailpipe.errors import QueryError
+
+_MISSING_TABLE = re.compile(r'Table with name "?([^"\s]+(?: [^"]+)?)"? does not exist')
+_MISSING_COLUMN = re.compile(r'Referenced column "([^"]+)" (?:was )?not found')
+_MISSING_MEMBER = re.compile(r'Could not find key "([^"]+)" in struct')
+_MISSING_QUALIFIED = re.compile(r'(?:Table|Values list) "([^"]+)" does not have a column named "([^"]+)"')
+_CANDIDATES = re.compile(r"Candidate (?:bindings|Entries): ?:?(.+)")
+_SUGGESTION = re.compile(r'Did you mean "([^"]+)"\??')
+_PLACE = re.compile(r"\n\s*(LINE \d+:.*\n.*\^)\s*$", re.S)
+
+
+def query_error(
+    error: duckdb.Error, table_names: Sequence[str], *, is_place_known: bool = True
+) -> QueryError:
+    """`is_place_known` is false where DuckDB points into SQL that we made around the user's."""
+    text = str(error).strip()
+    place = _PLACE.search(text)
+    complaint = text[: place.start()].strip() if place else text
+    message, hint = _explain(complaint, table_names)
+    return QueryError(f"{message}\n{place[1]}" if place and is_place_known else message, hint)
+
+
+def _explain(complaint: str, table_names: Sequence[str]) -> tuple[str, str | None]:
+    candidates = re.findall(r'"([^"]+)"', _first(_CANDIDATES, complaint) or "")
+    if missing := _MISSING_TABLE.search(complaint):
+        name = missing[1]
+        return f'There is no table "{name}".', _table_hint(name, table_names)
+    if missing := _MISSING_QUALIFIED.search(complaint):
+        hint = _name_hint(missing[2], candidates) or f"describe {missing[1]} lists its columns"
+        return f'Table "{missing[1]}" has no column "{missing[2]}".', hint
+    if missing := _MISSING_COLUMN.search(complaint):
+        return f'There is no column "{missing[1]}".', _name_hint(missing[1], candidates)
+    if missing := _MISSING_MEMBER.search(complaint):
+        return f'The struct has no member "{missing[1]}".', _name_hint(missing[1], candidates)
+    suggestion = _first(_SUGGESTION, complaint)
+    message = _SUGGESTION.sub("", complaint).strip()
+    return message, f'did you mean "{suggestion}"?' if suggestion else None
+
+
+def _table_hint(name: str, table_names: Sequence[str]) -> str:
+    if not table_names:
+        return "there are no tables yet: configure a partition, then run tailpipe collect"
+    bare = name.rpartition(".")[2]
+    return _name_hint(bare, table_names) or "tailpipe query 'show tables' lists the tables"
+
+
+def _name_hint(name: str, candidates: Iterable[str]) -> str | None:
+    by_key = {candidate.rpartition(".")[2].lower(): candidate for candidate in candidates}
+    near = get_close_matches(name.lower(), by_key, n=1, cutoff=0.5)
+    if near:
+        return f'did you mean "{by_key[near[0]].rpartition(".")[2]}"?'
+    return f"the nearest are: {', '.join(by_key.values())}" if 0 < len(by_key) <= 8 else None
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    match = pattern.search(text)
+    return match[1] if match else None

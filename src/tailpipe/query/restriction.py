@@ -1,0 +1,73 @@
+"""What `--from`, `--to`, `--partition` and `--index` let through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from fnmatch import fnmatchcase
+
+from tailpipe.query.connection import quote_name, quote_text
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Rows with `start <= tp_timestamp < end`, in any of the partitions and any of the indexes.
+
+    Empty tuples and None restrict nothing. `partitions` holds `table.partition` or `partition`, `indexes`
+    holds values of tp_index; both may hold `*`, `?` and `[…]`. A table that no pattern names shows no rows.
+    """
+
+    start: datetime | None = None
+    end: datetime | None = None
+    partitions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+
+    def condition(self, table: str) -> str | None:
+        """SQL over the columns of a stored table; None when all rows pass.
+
+        tp_date repeats what tp_timestamp says, because files are told apart by it.
+        """
+        clauses = [*self._time_clauses()]
+        if self.partitions:
+            names = [name for pattern, name in self._partition_patterns() if fnmatchcase(table, pattern)]
+            clauses.append(_matches_any("tp_partition", names))
+        if self.indexes:
+            clauses.append(_matches_any("tp_index", self.indexes))
+        return " AND ".join(clauses) or None
+
+    def reject_condition(self) -> str | None:
+        """The same for quarantined records, which have a table and a partition but no index and no time."""
+        if not self.partitions:
+            return None
+        clauses = (
+            f"({_matches('table_name', table)} AND {_matches('partition', name)})"
+            for table, name in self._partition_patterns()
+        )
+        return f"({' OR '.join(clauses)})"
+
+    def _time_clauses(self) -> Iterable[str]:
+        if self.start is not None:
+            yield f"tp_timestamp >= {_timestamp(self.start)}"
+            yield f"tp_date >= DATE '{self.start.astimezone(UTC):%Y-%m-%d}'"
+        if self.end is not None:
+            yield f"tp_timestamp < {_timestamp(self.end)}"
+            yield f"tp_date <= DATE '{self.end.astimezone(UTC) - timedelta.resolution:%Y-%m-%d}'"
+
+    def _partition_patterns(self) -> Iterable[tuple[str, str]]:
+        for pattern in self.partitions:
+            table, dot, name = pattern.partition(".")
+            yield (table, name) if dot else ("*", pattern)
+
+
+def _timestamp(moment: datetime) -> str:
+    return f"TIMESTAMP '{moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}'"
+
+
+def _matches_any(column: str, patterns: Iterable[str]) -> str:
+    return f"({' OR '.join(_matches(column, pattern) for pattern in patterns) or 'false'})"
+
+
+def _matches(column: str, pattern: str) -> str:
+    operator = "GLOB" if set(pattern) & set("*?[") else "="
+    return f"{quote_name(column)} {operator} {quote_text(pattern)}"

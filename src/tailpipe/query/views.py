@@ -1,0 +1,144 @@
+"""The lake as SQL sees it: one view per table, and quarantined records as `tailpipe.rejects`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from tailpipe.errors import LakeError
+from tailpipe.query.connection import load_extension, quote_name, quote_text
+from tailpipe.query.restriction import Restriction
+
+REJECT_COLUMNS = (
+    ("table_name", "VARCHAR"),
+    ("partition", "VARCHAR"),
+    ("artifact", "VARCHAR"),
+    ("entry", "VARCHAR"),
+    ("position", "BIGINT"),
+    ("raw", "VARCHAR"),
+    ("reason", "VARCHAR"),
+    ("rejected_at", "TIMESTAMP"),
+)
+
+# Words with which SQL reaches tables without naming them: all tables are opened then.
+_REACHES_ALL = re.compile(
+    r"\b(information_schema|pg_\w+|duckdb_\w+|pragma\w*|sqlite_\w+|query\w*|show\s+all|describe\s*(;|$))",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table to show. `location` is its Delta table, None while nothing is collected.
+
+    `columns` are names with DuckDB types as declared: stored values are cast to them, and declared columns
+    that are not stored are null. Stored columns that are not declared show as they are.
+    """
+
+    name: str
+    location: str | None
+    columns: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Lake:
+    """Everything that can be queried. Tables and rejects are looked up only when the SQL can reach them."""
+
+    table_names: tuple[str, ...]
+    find_table: Callable[[str], TableView]
+    find_reject_files: Callable[[], Sequence[str]] = tuple
+
+
+def create_views(
+    connection: duckdb.DuckDBPyConnection, lake: Lake, sql: str, restriction: Restriction | None = None
+) -> None:
+    """Makes every table visible, and opens those that the SQL can reach.
+
+    Opening a table reads its log, so a lake of fifty tables must not pay for it when one is asked.
+    """
+    allowed = restriction or Restriction()
+    words = {word.lower() for word in re.findall(r"\w+", sql)}
+    reaches_all = _REACHES_ALL.search(sql) is not None
+    opened = [lake.find_table(name) for name in lake.table_names if reaches_all or _is_named(name, words)]
+    for extension in _extensions(opened, sql):
+        load_extension(connection, extension)
+    selects = {name: _closed(name) for name in lake.table_names}
+    selects |= {view.name: _opened(connection, view, allowed) for view in opened}
+    for name, select in selects.items():
+        connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
+    connection.execute("CREATE SCHEMA tailpipe")
+    files = lake.find_reject_files() if reaches_all or "rejects" in words else ()
+    connection.execute(f"CREATE VIEW tailpipe.rejects AS {_rejects(files, allowed)}")
+
+
+def _is_named(table: str, words: set[str]) -> bool:
+    return all(word.lower() in words for word in re.findall(r"\w+", table))
+
+
+def _extensions(opened: Sequence[TableView], sql: str) -> Iterator[str]:
+    text = sql.lower()
+    if any(view.location is not None for view in opened):
+        yield "delta"
+    if "inet" in text or any("inet" in type_.lower() for view in opened for _, type_ in view.columns):
+        yield "inet"
+    if "://" in text:
+        yield "httpfs"
+
+
+def _opened(connection: duckdb.DuckDBPyConnection, view: TableView, restriction: Restriction) -> str:
+    if view.location is None:
+        return _empty(view.columns)
+    scan = f"delta_scan({quote_text(view.location)})"
+    stored = _stored_names(connection, view, scan)
+    declared = {name.lower() for name, _ in view.columns}
+    columns = {name: _column(name, type_, stored) for name, type_ in view.columns}
+    columns |= {name: quote_name(name) for key, name in stored.items() if key not in declared}
+    selected = ", ".join(columns[name] for name in _in_order(columns))
+    condition = restriction.condition(view.name)
+    return f"SELECT {selected} FROM {scan}" + (f" WHERE {condition}" if condition else "")
+
+
+def _stored_names(connection: duckdb.DuckDBPyConnection, view: TableView, scan: str) -> dict[str, str]:
+    try:
+        return {name.lower(): name for name in connection.sql(f"FROM {scan}").columns}
+    except duckdb.Error as error:
+        raise LakeError(
+            f'table "{view.name}" cannot be read at {view.location}: {error}',
+            "check that the folder is whole and readable",
+        ) from error
+
+
+def _column(name: str, type_: str, stored: dict[str, str]) -> str:
+    # DuckDB drops a cast to the type a column already has, so filters still reach the files.
+    value = quote_name(stored[name.lower()]) if name.lower() in stored else "NULL"
+    return f"CAST({value} AS {type_}) AS {quote_name(name)}"
+
+
+def _closed(name: str) -> str:
+    """Fails when read: an answer of no rows would be a wrong answer."""
+    message = f'table "{name}" was not opened, because its name does not occur in the SQL'
+    return f"SELECT NULL WHERE error({quote_text(message)})"
+
+
+def _empty(columns: Sequence[tuple[str, str]]) -> str:
+    types = dict(columns)
+    return f"SELECT {', '.join(_column(name, types[name], {}) for name in _in_order(types))} WHERE false"
+
+
+def _rejects(files: Sequence[str], restriction: Restriction) -> str:
+    stored = {name: name for name, _ in REJECT_COLUMNS} if files else {}
+    selected = ", ".join(_column(name, type_, stored) for name, type_ in REJECT_COLUMNS)
+    if not files:
+        return f"SELECT {selected} WHERE false"
+    paths = ", ".join(map(quote_text, files))
+    condition = restriction.reject_condition()
+    scan = f"SELECT {selected} FROM read_parquet([{paths}], union_by_name = true)"
+    return f"{scan} WHERE {condition}" if condition else scan
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """The table's own columns by name, then the tp_ columns by name."""
+    return sorted(names, key=lambda name: (name.lower().startswith("tp_"), name.lower()))
