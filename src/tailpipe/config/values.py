@@ -32,7 +32,10 @@ class FormatConfig:
 
 @dataclass(frozen=True)
 class SourceConfig:
-    """`name` is the label of the referenced top-level block, else `<type>` or `<type>_<n>` in the partition."""
+    """`name` is the label of the referenced top-level block, else `<type>` or `<type>_<n>` in its partition.
+
+    `arguments` holds what the user wrote, checked; defaults are the source type's business.
+    """
 
     type: str
     name: str

@@ -1,0 +1,1 @@
+"""What each kind of block means, one file per kind."""

@@ -1,0 +1,157 @@
+"""`partition "table" "name" { … }`, also spelled `collection`, and with one label and `type` or `table`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tailpipe.config.blocks.arguments import Arguments, BlockReader
+from tailpipe.config.blocks.format import format_of, with_bare_field_names
+from tailpipe.config.blocks.source import SourceReader
+from tailpipe.config.declarations import Declared, unique
+from tailpipe.config.language.kinds import BlockReference, kind, with_article
+from tailpipe.config.language.suggest import near_or_all
+from tailpipe.config.language.syntax import Block
+from tailpipe.config.report import Report
+from tailpipe.config.schema import ANY, Argument, BlockSchema
+from tailpipe.config.values import PartitionConfig, SourceConfig
+from tailpipe.errors import Position
+
+PARTITION = BlockSchema(
+    (
+        Argument("description"),
+        Argument("filter"),
+        Argument("tp_index"),
+        Argument("lookback"),
+        Argument("source", ANY),
+        Argument("source_format", ANY),
+    )
+)
+_TABLE_ARGUMENTS = ("type", "table")
+_SPAN = re.compile(r"\d+[YmWdHM]")
+
+
+def identify_partitions(
+    declared: Iterable[Declared], tables: Collection[str], reader: BlockReader
+) -> dict[tuple[str, str], Block]:
+    keys = [(_key(each.block, tables, reader), each) for each in declared]
+    return unique("partition", [(key, each) for key, each in keys if key], reader.report)
+
+
+def _key(block: Block, tables: Collection[str], reader: BlockReader) -> tuple[str, str] | None:
+    name = block.labels[-1].text
+    attribute = next((each for each in block.attributes if each.name in _TABLE_ARGUMENTS), None)
+    if len(block.labels) == 2:
+        if attribute is not None:
+            message = f'the first label says the table already; "{attribute.name}" repeats it'
+            reader.report.error(attribute.position, message, f"remove `{attribute.name}`")
+        return _known(block.labels[0].text, name, block.labels[0].position, tables, reader.report)
+    if attribute is None:
+        message = f'partition "{name}" does not say its table'
+        hint = f'write partition "table" "{name}" {{ … }}, or add `table = "…"`'
+        reader.report.error(block.position, message, hint)
+        return None
+    is_read, value = reader.evaluate(attribute.value)
+    if not is_read:
+        return None
+    table = value.labels[0] if isinstance(value, BlockReference) and value.kind == "table" else value
+    if not isinstance(table, str):
+        message = f'"{attribute.name}" is a table, not {with_article(kind(table))}'
+        reader.report.error(attribute.value.position, message, 'write table.name, or "name"')
+        return None
+    return _known(table, name, attribute.value.position, tables, reader.report)
+
+
+def _known(
+    table: str, name: str, position: Position, tables: Collection[str], report: Report
+) -> tuple[str, str]:
+    """The partition counts even if its table is unknown: references to it are not another error."""
+    if table not in tables:
+        report.error(position, f'there is no table "{table}"', near_or_all(table, tables, "tables"))
+    return table, name
+
+
+@dataclass(frozen=True)
+class PartitionReader:
+    sources: SourceReader
+    top_level: Mapping[tuple[str, str], SourceConfig]
+    reader: BlockReader
+
+    def read(self, blocks: Mapping[tuple[str, str], Block]) -> dict[tuple[str, str], PartitionConfig]:
+        return {key: self._partition(*key, block) for key, block in blocks.items()}
+
+    def _partition(self, table: str, name: str, block: Block) -> PartitionConfig:
+        owner = f'partition "{table}.{name}"'
+        attributes = tuple(each for each in block.attributes if each.name not in _TABLE_ARGUMENTS)
+        block = replace(block, attributes=attributes)
+        written = block.attribute("source_format")
+        format_expression = with_bare_field_names(written.value) if written else None
+        rewritten = {"source_format": format_expression} if format_expression else {}
+        arguments = self.reader.arguments(block, PARTITION, owner, ("source",), rewritten)
+        format_ = format_of(
+            "source_format",
+            arguments,
+            format_expression,
+            self.sources.formats,
+            self.sources.catalog,
+            self.reader,
+        )
+        sources = (*self._referenced(arguments), *self._inner(block))
+        if not arguments.is_given("source") and not any(block.blocks_of("source")):
+            hint = 'add source "file" { paths = ["…"] }'
+            self.reader.report.error(block.position, f"{owner} has no source", hint)
+        check_span(arguments, "lookback", owner, self.reader.report)
+        return PartitionConfig(
+            table,
+            name,
+            _named(replace(source, format=source.format or format_) for source in sources),
+            arguments.get("filter"),
+            arguments.get("tp_index"),
+            arguments.get("lookback"),
+            arguments.values.get("description", ""),
+            block.position,
+            arguments.positions,
+        )
+
+    def _inner(self, block: Block) -> list[SourceConfig]:
+        read = [self.sources.in_partition(inner) for inner in block.blocks_of("source")]
+        return [source for source in read if source is not None]
+
+    def _referenced(self, arguments: Arguments) -> list[SourceConfig]:
+        value = arguments.get("source")
+        if value is None:
+            return []
+        found = [
+            self._referenced_one(each, arguments.positions["source"])
+            for each in (value if isinstance(value, list) else [value])
+        ]
+        return [source for source in found if source is not None]
+
+    def _referenced_one(self, value: Any, position: Position) -> SourceConfig | None:
+        if isinstance(value, BlockReference) and value.kind == "source":
+            return self.top_level.get((value.labels[0], value.labels[1]))
+        message = f"a source is a reference, not {with_article(kind(value))}"
+        self.reader.report.error(position, message, 'write source.type.name, or a block source "type" { … }')
+        return None
+
+
+def _named(sources: Iterable[SourceConfig]) -> tuple[SourceConfig, ...]:
+    """Every source of a partition has its own name: `file`, `file_2`, …"""
+    named: dict[str, SourceConfig] = {}
+    for source in sources:
+        name, count = source.name, 1
+        while name in named:
+            count += 1
+            name = f"{source.name}_{count}"
+        named[name] = replace(source, name=name)
+    return tuple(named.values())
+
+
+def check_span(arguments: Arguments, name: str, owner: str, report: Report) -> None:
+    value = arguments.get(name)
+    if value is not None and not _SPAN.fullmatch(value):
+        message = f'argument "{name}" of {owner} is not a span of time: "{value}"'
+        hint = 'write a number and a unit (Y, m, W, d, H, M): "30d"'
+        report.error(arguments.positions[name], message, hint)

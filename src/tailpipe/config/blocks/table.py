@@ -1,0 +1,121 @@
+"""`table "name" { … }` with its `column` blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from tailpipe.config.blocks.arguments import Arguments, BlockReader, Entry, one_or_more
+from tailpipe.config.blocks.format import Formats, format_of, with_bare_field_names
+from tailpipe.config.language.kinds import kind, with_article
+from tailpipe.config.language.syntax import Block
+from tailpipe.config.schema import ANY, BOOL, STRINGS, Argument, BlockSchema, Catalog
+from tailpipe.config.values import ColumnConfig, TableConfig
+from tailpipe.errors import Position
+
+TABLE = BlockSchema(
+    (
+        Argument("description"),
+        Argument("format", ANY),
+        Argument("map_fields", STRINGS),
+        Argument("null_if", ANY),
+        Argument("columns", ANY),
+    )
+)
+COLUMN = BlockSchema(
+    (
+        Argument("type"),
+        Argument("source"),
+        Argument("transform"),
+        Argument("null_if", ANY),
+        Argument("required", BOOL),
+        Argument("description"),
+    )
+)
+
+
+def read_tables(
+    blocks: Mapping[tuple[str, ...], Block], formats: Formats, catalog: Catalog, reader: BlockReader
+) -> dict[str, TableConfig]:
+    tables: dict[str, TableConfig] = {}
+    for (name,), block in blocks.items():
+        if name in catalog.table_names:
+            message = f'table "{name}" is built in already'
+            reader.report.error(block.labels[0].position, message, "give this table another name")
+        tables[name] = _table(name, block, formats, catalog, reader)
+    return tables
+
+
+def _table(name: str, block: Block, formats: Formats, catalog: Catalog, reader: BlockReader) -> TableConfig:
+    owner = f'table "{name}"'
+    written = block.attribute("format")
+    format_expression = with_bare_field_names(written.value) if written else None
+    rewritten = {"format": format_expression} if format_expression else {}
+    arguments = reader.arguments(block, TABLE, owner, inner_blocks=("column",), rewritten=rewritten)
+    columns = (*_listed_columns(arguments, owner, reader), *_column_blocks(block, reader))
+    _refuse_repeated(columns, reader)
+    return TableConfig(
+        name,
+        columns,
+        tuple(arguments.values.get("map_fields", ("*",))),
+        one_or_more(arguments, "null_if", owner, reader.report),
+        format_of("format", arguments, format_expression, formats, catalog, reader),
+        arguments.values.get("description", ""),
+        block.position,
+        arguments.positions,
+    )
+
+
+def _column_blocks(block: Block, reader: BlockReader) -> tuple[ColumnConfig, ...]:
+    columns: list[ColumnConfig] = []
+    for inner in block.blocks_of("column"):
+        if len(inner.labels) != 1:
+            message = f"column takes 1 label, not {len(inner.labels)}"
+            reader.report.error(inner.position, message, 'write column "name" { … }')
+            continue
+        name = inner.labels[0].text
+        arguments = reader.arguments(inner, COLUMN, f'column "{name}"')
+        columns.append(_column(name, arguments, inner.position, reader))
+    return tuple(columns)
+
+
+def _listed_columns(arguments: Arguments, owner: str, reader: BlockReader) -> tuple[ColumnConfig, ...]:
+    """`columns = { name = "type" }`, or with an object of column arguments instead of the type."""
+    value = arguments.get("columns")
+    if value is None:
+        return ()
+    position = arguments.positions["columns"]
+    if not isinstance(value, dict):
+        message = f'argument "columns" of {owner} must be a map, not {with_article(kind(value))}'
+        reader.report.error(position, message, 'write { name = "type" }, or `column` blocks')
+        return ()
+    columns: list[ColumnConfig] = []
+    for name, described in value.items():
+        given = described if isinstance(described, dict) else {"type": described}
+        entries = [Entry(key, item, position, position) for key, item in given.items()]
+        checked = reader.check(entries, COLUMN, f'column "{name}"', position)
+        columns.append(_column(name, checked, position, reader))
+    return tuple(columns)
+
+
+def _column(name: str, arguments: Arguments, position: Position, reader: BlockReader) -> ColumnConfig:
+    return ColumnConfig(
+        name,
+        arguments.get("type"),
+        arguments.get("source"),
+        arguments.get("transform"),
+        one_or_more(arguments, "null_if", f'column "{name}"', reader.report),
+        arguments.values.get("required", False),
+        arguments.values.get("description", ""),
+        position,
+        arguments.positions,
+    )
+
+
+def _refuse_repeated(columns: Collection[ColumnConfig], reader: BlockReader) -> None:
+    """SQL does not tell upper from lower case in names."""
+    seen: dict[str, ColumnConfig] = {}
+    for column in columns:
+        first = seen.setdefault(column.name.lower(), column)
+        if first is not column:
+            message = f'column "{column.name}" is defined twice; first at {first.position}'
+            reader.report.error(column.position, message, "remove or rename one of them")

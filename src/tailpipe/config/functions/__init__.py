@@ -1,0 +1,1 @@
+"""The functions of the configuration language, one file per family."""

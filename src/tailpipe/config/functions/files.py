@@ -1,0 +1,60 @@
+"""Functions that look at the environment, at files and at paths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tailpipe.config.functions.function import Function, FunctionError, Surroundings
+
+
+def _env(surroundings: Surroundings, name: str, *default: str) -> str:
+    value = surroundings.environment.get(name)
+    if value is not None:
+        return value
+    if default:
+        return default[0]
+    hint = f'set it, or give a default: env("{name}", "…")'
+    raise FunctionError(f"the environment variable {name} is not set", 0, hint)
+
+
+def _below(surroundings: Surroundings, path: str) -> Path:
+    return surroundings.folder / _pathexpand(surroundings, path)
+
+
+def _file(surroundings: Surroundings, path: str) -> str:
+    try:
+        return _below(surroundings, path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FunctionError(f"the file {path} is not UTF-8 text", 0) from None
+    except OSError as error:
+        hint = "paths are relative to the configuration file"
+        raise FunctionError(f"cannot read the file {path}: {error.strerror}", 0, hint) from None
+    except ValueError:
+        raise FunctionError("argument 1 is not a path", 0) from None
+
+
+def _fileexists(surroundings: Surroundings, path: str) -> bool:
+    return _below(surroundings, path).is_file()
+
+
+def _abspath(surroundings: Surroundings, path: str) -> str:
+    return os.path.abspath(_below(surroundings, path))
+
+
+def _pathexpand(surroundings: Surroundings, path: str) -> str:
+    home = surroundings.environment.get("HOME")
+    if path == "~" or path.startswith("~/"):
+        return (home or str(Path.home())) + path[1:]
+    return path
+
+
+FUNCTIONS = (
+    Function("abspath", "string", _abspath, looks_around=True),
+    Function("basename", "string", lambda path: os.path.basename(path.rstrip("/"))),
+    Function("dirname", "string", lambda path: os.path.dirname(path.rstrip("/")) or "."),
+    Function("env", "string string?", _env, looks_around=True),
+    Function("file", "string", _file, looks_around=True),
+    Function("fileexists", "string", _fileexists, looks_around=True),
+    Function("pathexpand", "string", _pathexpand, looks_around=True),
+)

@@ -1,0 +1,76 @@
+"""All functions by name, and the one way to call them: count and kinds are checked here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from tailpipe.config.functions import conversion, dates, encoding, files, lists, maps, numbers, text
+from tailpipe.config.functions.function import Function, FunctionError, Surroundings
+from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
+
+_FAMILIES = (text, lists, maps, numbers, conversion, dates, files, encoding)
+# Their arguments may fail, so the evaluator runs them itself.
+_LAZY = ("try", "can")
+
+__all__ = ["FunctionError", "Surroundings", "call", "function_names"]
+
+
+@cache
+def _functions() -> Mapping[str, Function]:
+    return {function.name: function for family in _FAMILIES for function in family.FUNCTIONS}
+
+
+@cache
+def function_names() -> frozenset[str]:
+    return frozenset((*_functions(), *_LAZY))
+
+
+def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any:
+    function = _functions()[name]
+    parameters = function.parameters.split()
+    _check_count(parameters, len(arguments))
+    checked = [
+        _checked(value, parameters[min(at, len(parameters) - 1)], at) for at, value in enumerate(arguments)
+    ]
+    if function.looks_around:
+        return function.run(surroundings, *checked)
+    return function.run(*checked)
+
+
+def _check_count(parameters: Sequence[str], count: int) -> None:
+    least = sum(not parameter.endswith(("?", "*")) for parameter in parameters)
+    is_open = bool(parameters) and parameters[-1].endswith("*")
+    if count < least or (count > len(parameters) and not is_open):
+        if is_open:
+            expected = f"at least {least}"
+        else:
+            expected = str(least) if least == len(parameters) else f"{least} to {len(parameters)}"
+        plural = "" if expected in ("1", "at least 1") else "s"
+        raise FunctionError(f"takes {expected} argument{plural}, not {count}")
+
+
+def _checked(value: Any, parameter: str, at: int) -> Any:
+    expected = parameter.rstrip("?*")
+    if expected == "string":
+        value = value if as_text(value) is None else as_text(value)
+    if expected == "strings" and isinstance(value, list):
+        value = [item if as_text(item) is None else as_text(item) for item in value]
+    if _fits(value, expected):
+        return value
+    wanted = "a list of strings" if expected == "strings" else with_article(expected)
+    found = "a list with other things" if expected == "strings" and isinstance(value, list) else kind(value)
+    raise FunctionError(f"argument {at + 1} must be {wanted}, not {with_article(found)}", at)
+
+
+def _fits(value: Any, expected: str) -> bool:
+    match expected:
+        case "any":
+            return True
+        case "number":
+            return is_number(value)
+        case "strings":
+            return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        case _:
+            return kind(value) == expected

@@ -1,0 +1,1 @@
+"""The configuration language: text to syntax tree to values. Knows nothing of blocks and what they mean."""

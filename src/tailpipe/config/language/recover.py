@@ -1,0 +1,141 @@
+"""Finds every syntax error of a file: report the first, hide its line, parse again.
+
+The parser recovers from an error by skipping tokens, which may swallow the blocks that follow. Hiding one
+line at a time keeps the damage as small as the error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from tree_sitter import Language, Node, Parser
+from tree_sitter_hcl import language
+
+from tailpipe.config.language.source_text import SourceText
+from tailpipe.errors import Problem
+
+MAX_ERRORS_PER_FILE = 25
+
+_CLOSING = {"]": "[", "}": "{", ")": "("}
+_LINE_HINTS = (
+    (
+        re.compile(r"\s*[\w-]+\s*:"),
+        "arguments are written with an equals sign",
+        "write `name = value`",
+    ),
+    (re.compile(r"\s*[\w-]+\s*=\s*(#.*|//.*)?$"), "this argument has no value", "write `name = value`"),
+    (re.compile(r"\s*[\w-]+\s*=\s*=(?!=)"), "one equals sign too many", "write `name = value`"),
+    (re.compile(r"\s*[}\])]"), "this closes nothing", "remove it, or add what it should close"),
+    (re.compile(r"\s*[\w-]+(\s+[\w-]+|\s+\"[^\"]*\")*\s*$"), "this is neither an argument nor a block", None),
+)
+_EXPECTED = 'an argument is `name = value`, a block is `type "label" { … }`'
+
+
+@dataclass(frozen=True)
+class SyntaxTree:
+    """`hidden_lines` were reported and replaced; whatever starts there is to be ignored."""
+
+    root: Node
+    hidden_lines: frozenset[int]
+    problems: tuple[Problem, ...]
+    is_whole: bool
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(language()))
+
+
+def parse_tolerantly(source: SourceText, data: bytes, blamed: frozenset[int]) -> SyntaxTree:
+    """`blamed` are lines with an error that is already reported; more errors there are echoes of it."""
+    problems: list[Problem] = []
+    hidden: set[int] = set()
+    is_whole = True
+    root = _parser().parse(data).root_node
+    while root.has_error and len(problems) < MAX_ERRORS_PER_FILE:
+        fault = next((node for node in _faults(root) if not _is_unclosed(node)), None)
+        line = source.line(fault.start_byte) if fault else 0
+        if fault is None or line in hidden:
+            break
+        if line not in blamed:
+            problems.append(_describe(source, fault, line))
+        start, end = source.line_span(line)
+        replacement = _hidden_line(data[start:end])
+        is_whole = is_whole and b"{" not in replacement
+        data = data[:start] + replacement + data[end:]
+        hidden.add(line)
+        root = _parser().parse(data).root_node
+    unclosed = [node for node in _faults(root) if _is_unclosed(node)]
+    problems.extend(_unclosed_problems(source, unclosed, blamed | hidden))
+    if root.has_error and not problems and not blamed:
+        problems.append(_describe(source, root, source.line(root.start_byte)))
+    return SyntaxTree(root, frozenset(hidden), tuple(problems), is_whole and not root.has_error)
+
+
+def _faults(node: Node) -> Iterator[Node]:
+    if node.is_error or node.is_missing:
+        yield node
+    elif node.has_error:
+        for child in node.children:
+            yield from _faults(child)
+
+
+def _is_unclosed(node: Node) -> bool:
+    return node.is_missing and node.type in _CLOSING
+
+
+def _unclosed_problems(source: SourceText, nodes: list[Node], known: frozenset[int]) -> Iterator[Problem]:
+    for node in nodes:
+        opening = _opening(node)
+        if source.line(opening.start_byte) not in known:
+            bracket = _CLOSING[node.type]
+            yield Problem(
+                f"this `{bracket}` is never closed",
+                source.position(opening.start_byte),
+                f"close it with `{node.type}`",
+            )
+
+
+def _opening(missing: Node) -> Node:
+    bracket = _CLOSING[missing.type]
+    node: Node | None = missing
+    while node is not None:
+        before = node.prev_sibling
+        while before is not None:
+            if before.type == bracket or (before.children and before.children[0].type == bracket):
+                return before
+            before = before.prev_sibling
+        node = node.parent
+    return missing
+
+
+def _describe(source: SourceText, fault: Node, line: int) -> Problem:
+    start, end = source.line_span(line)
+    written = source.text(start, end)
+    for pattern, message, hint in _LINE_HINTS:
+        if pattern.match(written):
+            first = start + len(source.data[start:end]) - len(source.data[start:end].lstrip())
+            return Problem(message, source.position(first), hint or _EXPECTED)
+    return Problem("this cannot be read as configuration", source.position(fault.start_byte), _EXPECTED)
+
+
+def _hidden_line(line: bytes) -> bytes:
+    """Blanks of the same length that keep the line's open brackets, so that the rest stays balanced."""
+    opened = [
+        bracket for bracket in (b"{", b"[", b"(") if line.count(bracket) > line.count(_closing(bracket))
+    ]
+    if opened and opened[0] == b"{" and b"=" not in line and len(line) >= 3:
+        return b"_" + b" " * (len(line) - 2) + b"{"
+    if opened and len(line) >= 4:
+        return b"_=" + b" " * (len(line) - 3) + opened[0]
+    closing = line.strip()[:1]
+    if closing == b"}" and line.count(b"}") > line.count(b"{") and line.strip() != b"}":
+        return b"}" + b" " * (len(line) - 1)
+    return b" " * len(line)
+
+
+def _closing(bracket: bytes) -> bytes:
+    return {b"{": b"}", b"[": b"]", b"(": b")"}[bracket]

@@ -1,0 +1,175 @@
+"""The syntax tree. Every node knows its place; nothing here evaluates anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from tailpipe.errors import Position
+
+
+@dataclass(frozen=True)
+class Literal:
+    position: Position
+    value: Any
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Stands where the text could not be read; the reason has been reported."""
+
+    position: Position
+
+
+@dataclass(frozen=True)
+class Template:
+    """Text with interpolations; a plain `"${x}"` has one part and keeps the value's type."""
+
+    position: Position
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class ListOf:
+    position: Position
+    items: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class ObjectOf:
+    """A bare key is a literal."""
+
+    position: Position
+    items: tuple[tuple[Expression, Expression], ...]
+
+
+@dataclass(frozen=True)
+class Name:
+    position: Position
+    name: str
+
+
+@dataclass(frozen=True)
+class Member:
+    position: Position
+    target: Expression
+    name: str
+    name_position: Position
+
+
+@dataclass(frozen=True)
+class Index:
+    position: Position
+    target: Expression
+    key: Expression
+
+
+@dataclass(frozen=True)
+class Splat:
+    """`each` is evaluated for every item, which it knows under the name SPLAT_ITEM."""
+
+    position: Position
+    target: Expression
+    each: Expression
+
+
+@dataclass(frozen=True)
+class Call:
+    position: Position
+    function: str
+    arguments: tuple[Expression, ...]
+    spreads_last: bool = False
+
+
+@dataclass(frozen=True)
+class Unary:
+    position: Position
+    operator: str
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class Binary:
+    position: Position
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Conditional:
+    position: Position
+    condition: Expression
+    if_true: Expression
+    if_false: Expression
+
+
+@dataclass(frozen=True)
+class For:
+    """A list when `key` is None, else an object; `groups` collects equal keys (`...`)."""
+
+    position: Position
+    names: tuple[str, ...]
+    over: Expression
+    key: Expression | None
+    value: Expression
+    condition: Expression | None = None
+    groups: bool = False
+
+
+Expression: TypeAlias = (
+    Literal
+    | Broken
+    | Template
+    | ListOf
+    | ObjectOf
+    | Name
+    | Member
+    | Index
+    | Splat
+    | Call
+    | Unary
+    | Binary
+    | Conditional
+    | For
+)
+
+SPLAT_ITEM = "[*]"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    name: str
+    value: Expression
+    position: Position
+
+
+@dataclass(frozen=True)
+class Label:
+    text: str
+    position: Position
+
+
+@dataclass(frozen=True)
+class Block:
+    type: str
+    labels: tuple[Label, ...]
+    attributes: tuple[Attribute, ...]
+    blocks: tuple[Block, ...]
+    position: Position
+
+    def attribute(self, name: str) -> Attribute | None:
+        return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+    def blocks_of(self, type: str) -> Iterator[Block]:
+        return (block for block in self.blocks if block.type == type)
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a file holds. `is_whole` is false when unreadable text may hide blocks."""
+
+    attributes: tuple[Attribute, ...]
+    blocks: tuple[Block, ...]
+    is_whole: bool = True

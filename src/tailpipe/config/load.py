@@ -1,0 +1,44 @@
+"""Files to configuration, or to everything that is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from tailpipe.config.directories import config_files
+from tailpipe.config.schema import Catalog
+from tailpipe.config.values import Config
+from tailpipe.errors import ConfigError
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def load(
+    directories: Sequence[Path],
+    catalog: Catalog,
+    *,
+    environment: Mapping[str, str],
+    variables: Mapping[str, Any] = _NOTHING,
+    now: datetime,
+) -> Config:
+    """Reads every `*.tpc` file; later directories win. Warnings are in the result's `problems`.
+
+    Raises ConfigError with every problem found, in the order of their places.
+    """
+    # The parser is loaded here, because the package is imported by everyone who needs a value type.
+    from tailpipe.config.declarations import declare
+    from tailpipe.config.read import read_files
+    from tailpipe.config.report import Report
+    from tailpipe.config.resolve import Given, resolve
+
+    files = config_files(directories)
+    report = Report()
+    declarations = declare(read_files(files, report), report)
+    config = resolve(declarations, catalog, Given(environment, variables, now), report)
+    if report.has_errors:
+        raise ConfigError(report.in_order())
+    return replace(config, files=tuple(str(path) for _, path in files), problems=report.in_order())

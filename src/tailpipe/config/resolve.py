@@ -1,0 +1,100 @@
+"""From declared blocks to the configuration they ask for: references followed, arguments checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tailpipe.config.blocks.arguments import BlockReader
+from tailpipe.config.blocks.connection import IMPLICIT_NAME, read_connections
+from tailpipe.config.blocks.format import identify_formats, implicit_formats, read_formats
+from tailpipe.config.blocks.partition import PartitionReader, identify_partitions
+from tailpipe.config.blocks.source import SourceReader
+from tailpipe.config.blocks.table import read_tables
+from tailpipe.config.blocks.variable import check_variables
+from tailpipe.config.blocks.workspace import read_plugins, read_workspaces
+from tailpipe.config.declarations import Declarations
+from tailpipe.config.language.evaluate import Evaluator
+from tailpipe.config.language.syntax import Block
+from tailpipe.config.report import Report
+from tailpipe.config.schema import Catalog
+from tailpipe.config.scope import GlobalScope
+from tailpipe.config.values import Config
+from tailpipe.config.variables import variable_value
+
+
+@dataclass(frozen=True)
+class Given:
+    """What comes from outside the files."""
+
+    environment: Mapping[str, str]
+    variables: Mapping[str, Any]
+    now: datetime
+
+
+def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: Report) -> Config:
+    blocks = {kind: declarations.unique(kind, report) for kind in ("connection", "source", "table")}
+    settings = {kind: declarations.unique(kind, report) for kind in ("workspace", "plugin", "variable")}
+    variables = {labels[0]: block for labels, block in settings["variable"].items()}
+    tables = {*catalog.table_names, *(labels[0] for labels in blocks["table"])}
+    presets = implicit_formats(catalog)
+    references: dict[str, set[tuple[str, ...]]] = {
+        "connection": {
+            *blocks["connection"],
+            *((type_, IMPLICIT_NAME) for type_ in catalog.connection_types),
+        },
+        "source": set(blocks["source"]),
+        "table": {(name,) for name in tables},
+        "format": {*presets, *(declared.labels for declared in declarations.blocks["format"])},
+        "partition": set(),
+    }
+    scope = _scope(declarations, variables, references, given, report)
+    reader = BlockReader(Evaluator(scope, given.environment, given.now), report)
+    check_variables(variables, given.variables, report)
+
+    format_blocks = identify_formats(declarations.blocks["format"], catalog.format_types, reader)
+    references["format"].update(format_blocks)
+    partition_blocks = identify_partitions(declarations.blocks["partition"], tables, reader)
+    references["partition"].update(partition_blocks)
+
+    connections = read_connections(blocks["connection"], catalog.connection_types, reader)
+    formats = read_formats(format_blocks, catalog, reader)
+    referable = dict(presets)
+    for key, block in format_blocks.items():
+        referable[key] = formats[key]
+        if len(block.labels) == 1:
+            referable[key[1:]] = formats[key]
+    sources = SourceReader(catalog, connections, referable, reader)
+    top_level = sources.top_level(blocks["source"])
+    config = Config(
+        connections=connections,
+        formats=formats,
+        sources=top_level,
+        tables=read_tables(blocks["table"], sources.formats, catalog, reader),
+        partitions=PartitionReader(sources, top_level, reader).read(partition_blocks),
+        workspaces=read_workspaces(settings["workspace"], reader),
+        plugins=read_plugins(settings["plugin"], reader),
+    )
+    scope.compute_all()
+    return config
+
+
+def _scope(
+    declarations: Declarations,
+    variables: Mapping[str, Block],
+    references: Mapping[str, set[tuple[str, ...]]],
+    given: Given,
+    report: Report,
+) -> GlobalScope:
+    def compute(root: str, name: str) -> Any:
+        evaluator = Evaluator(scope, given.environment, given.now)
+        if root == "local":
+            return evaluator.evaluate(declarations.locals[name].value)
+        return variable_value(name, variables[name], given.variables, given.environment, evaluator)
+
+    positions = {("var", name): block.position for name, block in variables.items()}
+    positions.update({("local", name): local.position for name, local in declarations.locals.items()})
+    scope = GlobalScope(report, compute, positions, references, declarations.is_whole)
+    return scope
