@@ -59,7 +59,7 @@ def _name_hint(name: str, candidates: Iterable[str]) -> str | None:
     near = get_close_matches(name.lower(), by_key, n=1, cutoff=0.5)
     if near:
         return f'did you mean "{by_key[near[0]].rpartition(".")[2]}"?'
-    return f"the nearest are: {', '.join(by_key.values())}" if 0 < len(by_key) <= 8 else None
+    return f"there are: {', '.join(by_key.values())}" if 0 < len(by_key) <= 8 else None
 
 
 def _first(pattern: re.Pattern[str], text: str) -> str | None:

@@ -1,0 +1,1 @@
+select 1 as number, 'x' as word where false
