@@ -19,11 +19,11 @@ from tailpipe.tables.table import Table
 
 @dataclass(frozen=True)
 class SourceType:
-    """`make` raises ConfigError when arguments that are right one by one are wrong together."""
+    """`make` gets the table's default file layout too; it raises ConfigError when arguments do not fit together."""
 
     name: str
     schema: BlockSchema
-    make: Callable[[SourceConfig], Source]
+    make: Callable[[SourceConfig, str | None], Source]
     connection_type: str | None = None
 
 

@@ -14,7 +14,8 @@ class Column:
     """One column.
 
     `type` is DuckDB's. `source` is a dotted path into the record's fields (default: the name itself).
-    `expression` is Spark SQL over the fields (built-in tables); `transform` is DuckDB SQL (users' tables).
+    `expression` is Spark SQL in which `$` stands for the field at `source`, read as `read_type` where that is given
+    (built-in tables); `transform` is DuckDB SQL over the record's fields (users' tables).
     Values in `null_if` become null. `default` replaces null. A row with null in a `required` column is rejected.
     `timestamp_formats` are tried in order (Spark patterns) where the text is not ISO 8601.
     `members` describe a struct's fields where their names differ from the record's.
@@ -24,6 +25,7 @@ class Column:
     type: str = "varchar"
     source: str | None = None
     expression: str | None = None
+    read_type: str | None = None
     transform: str | None = None
     null_if: tuple[str, ...] = ()
     default: Any = None
@@ -36,7 +38,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """`standard` maps tp_ columns to Spark SQL over the table's own columns; tp_timestamp must be among them.
+    """`standard` maps tp_ columns to Spark SQL over the table's columns and its `helpers`, which are not stored.
+
+    `timestamp_from` names the columns behind tp_timestamp, for the sentence about a row without a usable time.
 
     `default_format` is a (type, preset) pair. `default_layouts` maps a source type to its file_layout.
     `map_fields` lists globs of source fields that become varchar columns of their own.
@@ -45,8 +49,16 @@ class Table:
     name: str
     columns: tuple[Column, ...]
     standard: Mapping[str, str] = field(default_factory=dict)
+    timestamp_from: tuple[str, ...] = ()
+    helpers: tuple[Column, ...] = ()
     default_format: tuple[str, str] | None = None
     default_layouts: Mapping[str, str] = field(default_factory=dict)
     map_fields: tuple[str, ...] = ()
     null_if: tuple[str, ...] = ()
     description: str = ""
+
+
+def struct_column(name: str, *members: Column, source: str | None = None) -> Column:
+    """A column of the struct type that its members make."""
+    inside = ", ".join(f"{member.name} {member.type}" for member in members)
+    return Column(name, f"struct({inside})", source=source, members=members)

@@ -1,0 +1,29 @@
+"""What a run tells while it goes on. Whoever shows it to people implements this."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
+from tailpipe.collect.plan import PartitionPlan
+from tailpipe.collect.spool import Counts
+
+
+class Watcher(Protocol):
+    def waiting_for(self, what: str) -> None:
+        """Something that takes seconds begins: the engine starts, a source is listed."""
+        ...
+
+    def partition_planned(self, plan: PartitionPlan) -> None: ...
+
+    def counted(self, counts: Counts) -> None:
+        """Live counts of the job that runs now."""
+        ...
+
+    def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None: ...
+
+    def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None: ...
+
+    def planning_again(self, reason: str) -> None: ...
+
+    def partition_finished(self, outcome: PartitionOutcome) -> None: ...

@@ -1,0 +1,229 @@
+"""Runs a plan: batches of units become jobs, finished units become commits, failed ones leave nothing."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailpipe.collect.events import Watcher
+from tailpipe.collect.failure import engine_message
+from tailpipe.collect.jobs import batches, make_slot, run_job
+from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
+from tailpipe.collect.plan import PartitionPlan, PlannedArtifact, Unit
+from tailpipe.collect.sample import feed_recipe
+from tailpipe.collect.spool import read_spool
+from tailpipe.collect.tally import UnitTally, add_facts
+from tailpipe.errors import ConflictError, TailpipeError
+from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.layout import PARTITION_COLUMNS
+from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit
+from tailpipe.lake.writer import WriteJob
+from tailpipe.tables.shape import table_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tailpipe.engine.session import Session
+    from tailpipe.lake.facts import Fact
+    from tailpipe.tables.standardise import Recipe
+
+
+@dataclass
+class PartitionRun:
+    """One partition's way through the engine. `first_job_seconds` is kept for those who measure."""
+
+    plan: PartitionPlan
+    location: str
+    session: Session
+    watcher: Watcher
+    run_id: str
+    now: datetime
+    is_embedded: bool = True
+    first_job_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        self.done: list[UnitDone] = []
+        self.failed: list[UnitFailed] = []
+        self.version = self.plan.state_version
+        self.recipes = {
+            number: feed_recipe(self.plan.target, feed, self._artifacts(number))
+            for number, feed in enumerate(self.plan.target.feeds)
+            if self._artifacts(number)
+        }
+        self.schema = self._schema()
+        self.log = TableLog(self.location, self.schema)
+
+    def execute(self) -> PartitionOutcome:
+        """Raises ConflictError when another collector was faster; units done before stay done."""
+        self.log.refresh()
+        for batch in batches(self.plan.units):
+            self._run_batch(batch)
+        return self.outcome()
+
+    def outcome(self) -> PartitionOutcome:
+        return PartitionOutcome(
+            self.plan.target.name, self.plan.window, self.plan.listings, tuple(self.done), tuple(self.failed)
+        )
+
+    def _artifacts(self, feed: int) -> list[PlannedArtifact]:
+        return [item for unit in self.plan.units for item in unit.artifacts if item.feed == feed]
+
+    def _schema(self) -> pa.Schema:
+        """Feeds may bring different mapped fields; the table has them all."""
+        columns = {column.name: column for recipe in self.recipes.values() for column in recipe.table.columns}
+        return table_schema(replace(self.plan.target.table, columns=tuple(columns.values())), TYPE_KEY)
+
+    def _run_batch(self, units: tuple[Unit, ...]) -> None:
+        tallies = {unit.key: UnitTally(unit) for unit in units}
+        try:
+            for number, recipe in self.recipes.items():
+                self._run_feed(number, recipe, units, tallies)
+        except TailpipeError:
+            self._discard(tallies.values())
+            raise
+        except Exception as error:
+            self._discard(tallies.values())
+            self._after_engine_error(units, error)
+            return
+        try:
+            for tally in list(tallies.values()):
+                self._settle(tally)
+                del tallies[tally.unit.key]
+        except ConflictError:
+            self._discard(tallies.values())
+            raise
+
+    def _run_feed(
+        self, number: int, recipe: Recipe, units: Sequence[Unit], tallies: dict[str, UnitTally]
+    ) -> None:
+        slots = [(unit, item) for unit in units for item in unit.artifacts if item.feed == number]
+        if not slots:
+            return
+        target = self.plan.target
+        feed = target.feeds[number]
+        write = WriteJob(
+            root=self.location,
+            table=target.config.table,
+            partition=target.config.name,
+            stored_schema=_stored(table_schema(recipe.table, TYPE_KEY)),
+            slots=tuple(make_slot(target, feed, unit, item) for unit, item in slots),
+            index_column=recipe.index_column,
+            ingested_at=self.now,
+        )
+        started = time.monotonic()
+        with self._watched() as spool:
+            facts: list[Fact] = run_job(
+                self.session, recipe, feed, write, [item.artifact for _, item in slots], spool
+            )
+        if self.first_job_seconds is None:
+            self.first_job_seconds = time.monotonic() - started
+        add_facts(tallies, target, slots, facts)
+
+    def _settle(self, tally: UnitTally) -> None:
+        if not tally.errors:
+            self._commit(tally)
+            return
+        self._discard([tally])
+        unit = tally.unit
+        if unit.day is not None:
+            self._fail(UnitFailed(unit.label, len(unit.artifacts), _unit_message(tally)))
+            return
+        for (_, location), message in tally.errors.items():
+            self._fail(UnitFailed(location, 1, f"{message}. Nothing of it was stored."))
+        rest = tuple(item for item in unit.artifacts if item.key not in tally.errors)
+        if rest:
+            self._run_batch((replace(unit, artifacts=rest),))
+
+    def _commit(self, tally: UnitTally) -> None:
+        rows = tally.rows
+        if not rows.is_balanced:
+            self._discard([tally])
+            message = (
+                f"the counts do not add up: {rows.read:,} rows in, {rows.stored:,} stored, "
+                f"{rows.filtered:,} filtered, {rows.rejected:,} rejected. Nothing was stored; please report this."
+            )
+            self._fail(UnitFailed(tally.unit.label, len(tally.unit.artifacts), message))
+            return
+        change = UnitCommit(
+            partition=self.plan.target.config.name,
+            unit=tally.unit.key,
+            run=self.run_id,
+            files=tuple(tally.files),
+            rejects=tuple(fact.path for fact in tally.rejects),
+            artifacts=tuple(tally.records),
+        )
+        try:
+            self.version = self.log.commit(change, self.version)
+        except TailpipeError:
+            self._discard([tally])
+            raise
+        done = UnitDone(
+            unit=tally.unit,
+            rows=rows,
+            size_bytes=tally.unit.size_bytes,
+            raw_bytes=tally.raw_bytes,
+            stored_bytes=sum(fact.size_bytes for fact in tally.files),
+            files=len(tally.files),
+            days=frozenset(fact.partition_values["tp_date"] for fact in tally.files),
+        )
+        self.done.append(done)
+        self.watcher.unit_done(self.plan, done)
+
+    def _after_engine_error(self, units: tuple[Unit, ...], error: Exception) -> None:
+        """One bad unit must not take its neighbours along: they are tried alone."""
+        if len(units) > 1:
+            for unit in units:
+                self._run_batch((unit,))
+            return
+        self._fail(UnitFailed(units[0].label, len(units[0].artifacts), engine_message(error)))
+
+    def _fail(self, failure: UnitFailed) -> None:
+        self.failed.append(failure)
+        self.watcher.unit_failed(self.plan, failure)
+
+    def _discard(self, tallies: Iterable[UnitTally]) -> None:
+        """Files that no commit names are invisible; removing them only frees the room."""
+        filesystem, base = table_filesystem(self.location)
+        for tally in tallies:
+            for path in tally.written:
+                with suppress(OSError):
+                    filesystem.delete_file(f"{base}/{path}")
+
+    @contextmanager
+    def _watched(self) -> Iterator[str | None]:
+        if not self.is_embedded:
+            yield None
+            return
+        with tempfile.TemporaryDirectory(prefix="tailpipe-counts-") as folder:
+            stop = threading.Event()
+            thread = threading.Thread(target=self._watch, args=(Path(folder), stop), daemon=True)
+            thread.start()
+            try:
+                yield folder
+            finally:
+                stop.set()
+                thread.join()
+
+    def _watch(self, folder: Path, stop: threading.Event) -> None:
+        while not stop.wait(0.2):
+            self.watcher.counted(read_spool(folder))
+
+
+def _stored(schema: pa.Schema) -> pa.Schema:
+    import pyarrow as pa
+
+    fields = (pa.field(f.name, f.type) for f in schema if f.name not in PARTITION_COLUMNS)
+    return pa.schema(fields)
+
+
+def _unit_message(tally: UnitTally) -> str:
+    first, *others = tally.errors.values()
+    more = f" (and {len(others):,} more)" if others else ""
+    return f"{first}{more}. Nothing of {tally.unit.label} was stored; the day stays pending."

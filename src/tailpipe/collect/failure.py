@@ -1,0 +1,22 @@
+"""The one sentence in an engine's error that a person can use."""
+
+from __future__ import annotations
+
+import re
+
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt)): (.+)$", re.MULTILINE)
+_OUR_ERRORS = re.compile(r"^tailpipe\.errors\.\w+: (.+)$", re.MULTILINE)
+
+
+def engine_message(error: BaseException) -> str:
+    """Errors of tasks arrive as text with traces of two languages; the cause is the last Python error in it."""
+    text = str(error)
+    ours = _OUR_ERRORS.findall(text)
+    if ours:
+        return str(ours[-1]).strip()
+    found = [(name, message) for name, message in _PYTHON_ERROR.findall(text) if "Traceback" not in message]
+    if found:
+        name, message = found[-1]
+        return f"the engine stopped: {name}: {message.strip()}"
+    first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
+    return f"the engine stopped: {first}"

@@ -1,0 +1,99 @@
+"""Units become Spark jobs: a few packs of artifacts each, one task per pack, rows through the engine once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tailpipe.collect.plan import PlannedArtifact, Unit
+from tailpipe.collect.reading import Pack, ReadJob
+from tailpipe.collect.target import Feed, Target
+from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
+from tailpipe.lake.writer import WriteJob
+from tailpipe.sources.artifact import Artifact
+from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, standardise
+
+if TYPE_CHECKING:
+    from tailpipe.engine.session import Session
+
+# A batch of units is one job per source. Large enough that starting a job does not matter, small enough that
+# days become visible while the run goes on.
+BATCH_RAW_BYTES = 1024 * 1024 * 1024
+PACKS_PER_CORE = 2
+_COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
+_USUAL_RATIO = 10
+_BASE32 = "0123456789abcdefghijklmnopqrstuv"
+
+
+def batches(units: Sequence[Unit], raw_bytes: int = BATCH_RAW_BYTES) -> Iterator[tuple[Unit, ...]]:
+    """Consecutive units whose logs, unpacked, are about `raw_bytes`."""
+    held: list[Unit] = []
+    held_bytes = 0
+    for unit in units:
+        size = sum(_raw_bytes(planned.artifact) for planned in unit.artifacts)
+        if held and held_bytes + size > raw_bytes:
+            yield tuple(held)
+            held, held_bytes = [], 0
+        held.append(unit)
+        held_bytes += size
+    if held:
+        yield tuple(held)
+
+
+def run_job(
+    session: Session,
+    recipe: Recipe,
+    feed: Feed,
+    write: WriteJob,
+    artifacts: Sequence[Artifact],
+    spool: str | None = None,
+) -> list[Fact]:
+    """One pass: read, parse, standardise, write. `artifacts` are numbered as the slots of `write`."""
+    packs = make_packs(artifacts, session.cores * PACKS_PER_CORE)
+    read = ReadJob(feed.source, recipe.format, packs, spool)
+    numbers = session.spark.range(0, len(packs), 1, len(packs))
+    records = numbers.mapInArrow(read, RECORD_SCHEMA)
+    facts = standardise(records, recipe).mapInArrow(write, FACTS_SCHEMA)
+    return decode_facts(facts.toArrow().column("fact").to_pylist())
+
+
+def make_packs(artifacts: Sequence[Artifact], count: int) -> tuple[Pack, ...]:
+    """At most `count` packs of neighbours with about the same number of bytes each."""
+    total = sum(_raw_bytes(artifact) for artifact in artifacts)
+    share = max(1, -(-total // count))
+    packs: list[list[tuple[int, Artifact]]] = [[]]
+    filled = 0
+    for number, artifact in enumerate(artifacts):
+        if packs[-1] and filled >= share * len(packs):
+            packs.append([])
+        packs[-1].append((number, artifact))
+        filled += _raw_bytes(artifact)
+    return tuple(tuple(pack) for pack in packs)
+
+
+def make_slot(target: Target, feed: Feed, unit: Unit, planned: PlannedArtifact) -> ArtifactSlot:
+    artifact = planned.artifact
+    return ArtifactSlot(
+        unit=unit.key,
+        location=artifact.location,
+        id_prefix=_id_prefix(target.name, feed.source.name, artifact.location),
+        constants={
+            **{name: value for name, value in artifact.captures.items() if name.startswith("tp_")},
+            "tp_table": target.config.table,
+            "tp_source_type": feed.source.type,
+            "tp_source_location": artifact.location,
+        },
+        keep=planned.keep,
+        is_reread=planned.is_reread,
+    )
+
+
+def _id_prefix(*identity: str) -> bytes:
+    digest = int.from_bytes(hashlib.blake2b("\0".join(identity).encode(), digest_size=8).digest())
+    return "".join(_BASE32[(digest >> (5 * k)) & 31] for k in range(12)).encode()
+
+
+def _raw_bytes(artifact: Artifact) -> int:
+    is_compressed = artifact.location.lower().endswith(_COMPRESSED)
+    return artifact.size_bytes * (_USUAL_RATIO if is_compressed else 1)

@@ -1,0 +1,97 @@
+"""What came of a run: per unit, per partition and in all, with rows in = stored + filtered + rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from tailpipe.collect.plan import Listing, Unit
+from tailpipe.times import Window
+
+
+@dataclass(frozen=True)
+class Rows:
+    """`filtered` holds rows that the filter dropped and, of these, `outside` counts those outside the window."""
+
+    read: int = 0
+    stored: int = 0
+    filtered: int = 0
+    outside: int = 0
+    rejected: int = 0
+
+    def __add__(self, other: Rows) -> Rows:
+        return Rows(
+            self.read + other.read,
+            self.stored + other.stored,
+            self.filtered + other.filtered,
+            self.outside + other.outside,
+            self.rejected + other.rejected,
+        )
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.read == self.stored + self.filtered + self.rejected and self.filtered >= self.outside
+
+
+@dataclass(frozen=True)
+class UnitDone:
+    """A committed unit. `size_bytes` counts what was read, `stored_bytes` what was written."""
+
+    unit: Unit
+    rows: Rows
+    size_bytes: int
+    raw_bytes: int
+    stored_bytes: int
+    files: int
+    days: frozenset[str]
+
+
+@dataclass(frozen=True)
+class UnitFailed:
+    """A unit of which nothing was stored; the next run takes it up again."""
+
+    label: str
+    artifacts: int
+    message: str
+
+
+@dataclass(frozen=True)
+class PartitionOutcome:
+    name: str
+    window: Window
+    listings: tuple[Listing, ...]
+    done: tuple[UnitDone, ...] = ()
+    failed: tuple[UnitFailed, ...] = ()
+
+    @property
+    def rows(self) -> Rows:
+        return sum((unit.rows for unit in self.done), Rows())
+
+    @property
+    def artifacts(self) -> int:
+        return sum(len(unit.unit.artifacts) for unit in self.done)
+
+    @property
+    def days(self) -> frozenset[str]:
+        return frozenset(day for unit in self.done for day in unit.days)
+
+
+@dataclass(frozen=True)
+class RunOutcome:
+    partitions: tuple[PartitionOutcome, ...] = ()
+    seconds: float = 0.0
+    timings: Mapping[str, float] = field(default_factory=dict)
+    engine: str = ""
+
+    @property
+    def rows(self) -> Rows:
+        return sum((partition.rows for partition in self.partitions), Rows())
+
+    @property
+    def failed(self) -> tuple[UnitFailed, ...]:
+        return tuple(failure for partition in self.partitions for failure in partition.failed)
+
+    def timed(self, seconds: float, timings: Mapping[str, float], engine: str) -> RunOutcome:
+        return replace(self, seconds=seconds, timings=timings, engine=engine)
+
+

@@ -1,0 +1,46 @@
+"""The reading half of a job, as executors see it. Workers import this module: it must stay light."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tailpipe.formats.format import Format
+from tailpipe.sources.artifact import Artifact, Source
+from tailpipe.sources.read import read_artifacts
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Pack = tuple[tuple[int, Artifact], ...]
+
+
+@dataclass(frozen=True)
+class ReadJob:
+    """The function for `mapInArrow` that turns pack numbers into records. Picklable.
+
+    `spool` is a folder that both sides see; tasks leave their counts there while they work.
+    """
+
+    source: Source
+    format: Format
+    packs: tuple[Pack, ...]
+    spool: str | None = None
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                records = read_artifacts(self.source, self.format, self.packs[number])
+                yield from self._counted(records, number) if self.spool else records
+
+    def _counted(self, records: Iterator[pa.RecordBatch], pack: int) -> Iterator[pa.RecordBatch]:
+        from tailpipe.collect.spool import SpoolWriter
+
+        sizes = {slot: artifact.size_bytes for slot, artifact in self.packs[pack]}
+        writer = SpoolWriter(Path(self.spool or ""), pack, sizes)
+        for batch in records:
+            writer.count(batch)
+            yield batch
+        writer.close()

@@ -1,0 +1,147 @@
+"""A whole collection: plan every partition, start the engine only if there is work, run, tell."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from tailpipe.collect.events import Watcher
+from tailpipe.collect.outcome import PartitionOutcome, RunOutcome
+from tailpipe.collect.plan import AskedWindow, PartitionPlan, plan_partition
+from tailpipe.collect.target import Target
+from tailpipe.engine.session import Session, open_session
+from tailpipe.engine.settings import EngineSettings
+from tailpipe.errors import ConflictError, LakeError
+from tailpipe.lake.layout import table_location
+from tailpipe.lake.log import TYPE_KEY, TableLog
+from tailpipe.tables.shape import table_schema
+
+MAX_ATTEMPTS = 5
+
+
+@dataclass
+class Collection:
+    """One `collect`: which partitions, of which window, into which lake, on which engine."""
+
+    targets: Sequence[Target]
+    data_dir: Path
+    asked: AskedWindow
+    lookback: str | None
+    engine: EngineSettings
+    now: datetime
+    watcher: Watcher
+    engine_log: Path | None = None
+
+    def plan(self) -> list[PartitionPlan]:
+        """Lists sources and compares with the lake; starts no engine."""
+        return [self._plan(target) for target in self.targets]
+
+    def execute(self) -> RunOutcome:
+        started = time.monotonic()
+        plans = self.plan()
+        with ExitStack() as stack:
+            runner = _Runner(self, stack)
+            outcomes = tuple(runner.run(plan) for plan in plans)
+        seconds = time.monotonic() - started
+        return RunOutcome(outcomes).timed(seconds, runner.timings(seconds), self.engine.name)
+
+    def _plan(self, target: Target) -> PartitionPlan:
+        self.watcher.waiting_for(f"listing {target.name}")
+        log = TableLog(self._location(target), table_schema(target.table, TYPE_KEY))
+        state = log.state(target.config.name)
+        return plan_partition(target, state, self.asked, self.lookback, self.now)
+
+    def _location(self, target: Target) -> str:
+        return str(table_location(self.data_dir, target.config.table))
+
+
+class _Runner:
+    """Runs plans one after another in one session, which starts when the first unit needs it."""
+
+    def __init__(self, collection: Collection, stack: ExitStack) -> None:
+        self._collection = collection
+        self._stack = stack
+        self._session: Session | None = None
+        self._engine_start_seconds = 0.0
+        self._first_job_seconds = 0.0
+        self._run_id = uuid.uuid4().hex
+
+    def run(self, plan: PartitionPlan) -> PartitionOutcome:
+        """Plans again, on top of what the other one committed, when another collector was faster."""
+        watcher = self._collection.watcher
+        done: PartitionOutcome | None = None
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            watcher.partition_planned(plan)
+            try:
+                outcome = _joined(done, self._run_once(plan))
+                watcher.partition_finished(outcome)
+                return outcome
+            except _Interrupted as interrupted:
+                done = _joined(done, interrupted.outcome)
+                again = f"Planning again on top of it (attempt {attempt + 1} of {MAX_ATTEMPTS})."
+                watcher.planning_again(f"{interrupted.conflict.message}. {again}")
+                plan = self._collection._plan(plan.target)
+        raise LakeError(
+            f"{plan.target.name}: other collectors were faster {MAX_ATTEMPTS} times",
+            hint="run again when they are done; nothing was lost and nothing was stored twice",
+        )
+
+    def _run_once(self, plan: PartitionPlan) -> PartitionOutcome:
+        from tailpipe.collect.execute import PartitionRun
+
+        if not plan.units:
+            return PartitionOutcome(plan.target.name, plan.window, plan.listings)
+        run = PartitionRun(
+            plan=plan,
+            location=self._collection._location(plan.target),
+            session=self._ready_session(),
+            watcher=self._collection.watcher,
+            run_id=self._run_id,
+            now=self._collection.now,
+            is_embedded=self._collection.engine.is_embedded,
+        )
+        try:
+            return run.execute()
+        except ConflictError as conflict:
+            raise _Interrupted(conflict, run.outcome()) from conflict
+        finally:
+            self._first_job_seconds = self._first_job_seconds or run.first_job_seconds or 0.0
+
+    def _ready_session(self) -> Session:
+        if self._session is None:
+            collection = self._collection
+            collection.watcher.waiting_for(f"starting {collection.engine.label}")
+            started = time.monotonic()
+            self._session = self._stack.enter_context(
+                open_session(collection.engine, collection.engine_log)
+            )
+            self._engine_start_seconds = time.monotonic() - started
+        return self._session
+
+    def timings(self, seconds: float) -> dict[str, float]:
+        rest = seconds - self._engine_start_seconds - self._first_job_seconds
+        return {
+            "engine_start_seconds": round(self._engine_start_seconds, 3),
+            "first_job_seconds": round(self._first_job_seconds, 3),
+            "rest_seconds": round(rest, 3),
+        }
+
+
+class _Interrupted(Exception):
+    """Another collector committed first; `outcome` is what this run had committed before."""
+
+    def __init__(self, conflict: ConflictError, outcome: PartitionOutcome) -> None:
+        super().__init__(conflict.message)
+        self.conflict = conflict
+        self.outcome = outcome
+
+
+def _joined(earlier: PartitionOutcome | None, later: PartitionOutcome) -> PartitionOutcome:
+    if earlier is None:
+        return later
+    return replace(later, done=earlier.done + later.done, failed=earlier.failed + later.failed)

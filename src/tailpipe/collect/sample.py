@@ -1,0 +1,50 @@
+"""The start of a source's data tells the fields that a format's definition leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tailpipe.collect.plan import PlannedArtifact
+from tailpipe.collect.target import Feed, Target, declared_fields, recipe
+from tailpipe.errors import TailpipeError
+from tailpipe.sources.entries import open_entries
+from tailpipe.tables.standardise import Recipe
+
+SAMPLE_BYTES = 1024 * 1024
+SAMPLED_ARTIFACTS = 5
+
+
+def feed_recipe(target: Target, feed: Feed, artifacts: Sequence[PlannedArtifact]) -> Recipe:
+    """The recipe for a feed's artifacts. Reads the start of a few of them where fields are open."""
+    fields = declared_fields(feed.format)
+    if fields is None and (target.table.map_fields or hasattr(feed.format, "with_fields")):
+        fields = _sampled_fields(feed, artifacts)
+        if hasattr(feed.format, "with_fields"):
+            feed = replace(feed, format=feed.format.with_fields(fields))
+        else:
+            # Records of a self-describing format may have fields that the sample lacks.
+            return replace(recipe(target, feed.format, fields), fields=None)
+    return recipe(target, feed.format, fields)
+
+
+def _sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:
+    fields: dict[str, None] = {}
+    for planned in artifacts[:SAMPLED_ARTIFACTS]:
+        fields.update(dict.fromkeys(feed.format.field_names(_start(feed, planned))))
+    return tuple(fields)
+
+
+def _start(feed: Feed, planned: PlannedArtifact) -> bytes:
+    sample = b""
+    try:
+        with feed.source.open(planned.artifact) as stream:
+            for _, chunks in open_entries(stream, planned.artifact.location):
+                for chunk in chunks:
+                    sample += chunk
+                    if len(sample) >= SAMPLE_BYTES:
+                        return sample[: sample.rfind(b"\n") + 1] or sample
+                return sample
+    except (TailpipeError, OSError):
+        return sample  # the run itself reports what cannot be read
+    return sample

@@ -1,0 +1,195 @@
+"""A partition made ready to collect: its table, its sources with their formats, its expressions in Spark SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
+from tailpipe.errors import ConfigError, Problem
+from tailpipe.formats.format import Format
+from tailpipe.plugins.registry import Registry
+from tailpipe.sources.artifact import Source
+from tailpipe.tables.custom import custom_table
+from tailpipe.tables.expressions import Expression, translate
+from tailpipe.tables.fields import RECORD, quoted, source_path
+from tailpipe.tables.shape import column_types
+from tailpipe.tables.standard import WRITER_COLUMNS
+from tailpipe.tables.standardise import Recipe
+from tailpipe.tables.table import Column, Table
+from tailpipe.tables.values import literal
+
+
+@dataclass(frozen=True)
+class Feed:
+    """One source of a partition, and how its bytes are read."""
+
+    source: Source
+    format: Format
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a partition's rows come from and become. `filter` is DuckDB SQL as the user wrote it."""
+
+    config: PartitionConfig
+    table: Table
+    feeds: tuple[Feed, ...]
+
+    @property
+    def name(self) -> str:
+        return self.config.full_name
+
+
+def known_tables(config: Config, registry: Registry) -> dict[str, Table]:
+    """Tables of plugins, and those of the configuration, which may not take a plugin's name."""
+    tables = dict(registry.tables)
+    problems = []
+    for name, table in config.tables.items():
+        try:
+            tables[name] = custom_table(table, registry.tables.get(name))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return tables
+
+
+def make_targets(config: Config, registry: Registry) -> dict[tuple[str, str], Target]:
+    """Every partition of the configuration; all that is wrong with any of them is told at once."""
+    tables = known_tables(config, registry)
+    targets, problems = {}, []
+    for key, partition in config.partitions.items():
+        try:
+            targets[key] = make_target(partition, config, tables[partition.table], registry)
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return targets
+
+
+def make_target(
+    partition: PartitionConfig, config: Config, table: Table, registry: Registry
+) -> Target:
+    feeds = tuple(_feed(source, config, table, registry) for source in partition.sources)
+    target = Target(partition, table, feeds)
+    _check_index(target)
+    for feed in feeds:
+        recipe(target, feed.format, declared_fields(feed.format))
+    return target
+
+
+def declared_fields(format: Format) -> tuple[str, ...] | None:
+    """The fields a format's definition names; None where only the data tells."""
+    return format.field_names(b"") or None
+
+
+def with_mapped_fields(table: Table, fields: tuple[str, ...]) -> Table:
+    """The table plus a varchar column for every field that `map_fields` matches and no column reads."""
+    read = {source_path(column)[0] for column in table.columns} | {column.name for column in table.columns}
+    read |= {column.source for column in table.columns if column.source}
+    new = tuple(
+        Column(name, "varchar")
+        for name in dict.fromkeys(fields)
+        if name not in read and any(fnmatchcase(name, pattern) for pattern in table.map_fields)
+    )
+    return replace(table, columns=table.columns + new)
+
+
+def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Recipe:
+    """How records of a format become rows of the target's table; expressions are checked here."""
+    table = with_mapped_fields(target.table, fields or ())
+    names = dict.fromkeys(fields, "VARCHAR") if fields is not None else _AnyField()
+    transforms = {column.name: _transform(column, names) for column in table.columns if column.transform}
+    return Recipe(
+        table=table,
+        format=format,
+        fields=fields,
+        expressions=tuple((name, expression.sql) for name, expression in transforms.items()),
+        expression_fields=tuple(sorted({name for e in transforms.values() for name in e.columns})),
+        condition=_condition(target, table),
+        index_column=target.config.tp_index,
+    )
+
+
+class _AnyField(dict[str, str]):
+    """Fields of a format that only the data tells: every name may occur, as text."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> str:
+        return "VARCHAR"
+
+    def get(self, name: str, default: object = None) -> str:  # type: ignore[override]
+        return "VARCHAR"
+
+
+def _transform(column: Column, names: Mapping[str, str]) -> Expression:
+    what = f'transform of column "{column.name}"'
+    position = column.position
+    plain = translate(column.transform or "", names, position=position, what=what)
+    bindings = {name: f"{RECORD}.{quoted(name)}" for name in plain.columns}
+    bound = translate(column.transform or "", names, bindings=bindings, position=position, what=what)
+    return Expression(bound.sql, plain.columns)
+
+
+def _condition(target: Target, table: Table) -> str | None:
+    if target.config.filter is None:
+        return None
+    position = target.config.argument_positions.get("filter") or target.config.position
+    constants = {"tp_table": target.config.table, "tp_partition": target.config.name}
+    types = {name: type_ for name, type_ in column_types(table).items() if name not in WRITER_COLUMNS}
+    types |= dict.fromkeys(constants, "VARCHAR")
+    bindings = {name: literal(value) for name, value in constants.items()}
+    what = f"filter of partition {target.name}"
+    return translate(target.config.filter, types, bindings=bindings, position=position, what=what).sql
+
+
+def _feed(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Feed:
+    source_type = registry.sources[source.type]
+    default_layout = table.default_layouts.get(source.type)
+    return Feed(source_type.make(source, default_layout), _format(source, config, table, registry))
+
+
+def _format(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Format:
+    own = config.tables[table.name].format if table.name in config.tables else None
+    chosen = source.format or own or _preset(table.default_format, registry)
+    if chosen is None:
+        raise ConfigError(
+            [
+                Problem(
+                    f'source "{source.name}" of table "{table.name}" has no format',
+                    source.position,
+                    hint="add `format = format.jsonl.default` or another format to the source or the table",
+                )
+            ]
+        )
+    return registry.formats[chosen.type].make(chosen)
+
+
+def _preset(default: tuple[str, str] | None, registry: Registry) -> FormatConfig | None:
+    if default is None:
+        return None
+    return FormatConfig(*default, arguments=registry.format_presets[default])
+
+
+def _check_index(target: Target) -> None:
+    index = target.config.tp_index
+    columns = [name for name in column_types(target.table) if name not in WRITER_COLUMNS]
+    is_open = "*" in target.table.map_fields
+    if index is None or index in columns or is_open:
+        return
+    near = get_close_matches(index, columns, 1)
+    raise ConfigError(
+        [
+            Problem(
+                f'tp_index "{index}" is not a column of {target.config.table}',
+                target.config.argument_positions.get("tp_index") or target.config.position,
+                hint=f'did you mean "{near[0]}"?' if near else "name a column of the table",
+            )
+        ]
+    )

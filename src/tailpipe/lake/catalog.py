@@ -1,0 +1,42 @@
+"""What is in the lake, for those who only read: tables, their columns, their rejects. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tailpipe.lake.layout import LOG, table_location
+
+
+def list_tables(data_dir: Path) -> list[str]:
+    if not data_dir.is_dir():
+        return []
+    return sorted(entry.name for entry in data_dir.iterdir() if (entry / LOG).is_dir())
+
+
+def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | None:
+    """Names and DuckDB types as stored; None when the table was never collected."""
+    location = table_location(data_dir, table)
+    if not (location / LOG).is_dir():
+        return None
+    from deltalake import DeltaTable
+
+    from tailpipe.lake.log import TYPE_KEY
+
+    fields = DeltaTable(str(location)).schema().fields
+    return tuple((field.name, _duckdb_type(field.metadata, TYPE_KEY)) for field in fields)
+
+
+def reject_files(data_dir: Path, table: str) -> list[str]:
+    """Absolute paths of the quarantine files that commits name."""
+    from tailpipe.lake.log import manifest_paths
+    from tailpipe.lake.manifest import read_header
+
+    location = str(table_location(data_dir, table))
+    headers = (read_header(location, path) for path in manifest_paths(location))
+    return [f"{location}/{path}" for header in headers for path in header.rejects]
+
+
+def _duckdb_type(metadata: Mapping[str, Any], key: str) -> str:
+    return str(metadata.get(key) or "VARCHAR")

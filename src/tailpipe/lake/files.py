@@ -1,0 +1,26 @@
+"""Files of a table through pyarrow, whatever they lie on."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pyarrow import fs
+
+
+def table_filesystem(root: str) -> tuple[Any, str]:
+    """The file system of a table's location, and the location's path in it."""
+    if "://" in root:
+        filesystem, base = fs.FileSystem.from_uri(root)
+        return filesystem, base
+    return fs.LocalFileSystem(), root
+
+
+def sync(filesystem: Any, path: str) -> None:
+    """Returns when a local file has reached the disk: a commit must not outlive its files in a power cut."""
+    if isinstance(filesystem, fs.LocalFileSystem):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

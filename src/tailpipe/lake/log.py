@@ -1,0 +1,223 @@
+"""The Delta log of one table: the only thing that says which files and manifests are true.
+
+A commit carries an application transaction `tailpipe/<partition>`, version n+1. Two collectors of one partition
+therefore conflict instead of duplicating, and the loser plans again on top of the winner.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from tailpipe.errors import ConflictError, LakeError
+from tailpipe.lake.facts import FileFact
+from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.layout import LOG, PARTITION_COLUMNS, manifest_path
+from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, read_manifest, write_manifest
+from tailpipe.times import merge
+
+TYPE_KEY = "tailpipe.type"
+_MANIFEST_KEY = "tailpipe.manifest"
+_PARTITION_KEY = "tailpipe.partition"
+
+# Manifests are named by log entries, so the log must keep them: entries are never cleaned up.
+_CONFIGURATION = {"delta.enableExpiredLogCleanup": "false"}
+
+
+@dataclass(frozen=True)
+class UnitCommit:
+    """One atomic change: all that one unit stored, and what it was made of."""
+
+    partition: str
+    unit: str
+    run: str
+    files: tuple[FileFact, ...]
+    rejects: tuple[str, ...]
+    artifacts: tuple[ArtifactRecord, ...]
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """What is collected of a partition at one version of its application transaction."""
+
+    version: int
+    artifacts: Mapping[tuple[str, str], ArtifactRecord]
+
+    @property
+    def is_new(self) -> bool:
+        return not self.artifacts
+
+
+class TableLog:
+    """The log as this process last saw it. `schema` is what the table should have now."""
+
+    def __init__(self, location: str, schema: pa.Schema) -> None:
+        self.location = location
+        self._schema = schema
+        self._delta: Any = None
+
+    def refresh(self) -> None:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError, TableNotFoundError
+
+        try:
+            self._delta = DeltaTable(self.location)
+        except TableNotFoundError:
+            self._delta = None
+        except DeltaError as error:
+            raise LakeError(f"{self.location}: the Delta log cannot be read: {error}") from error
+
+    def state(self, partition: str) -> PartitionState:
+        """What the log says now; later commits of this process build on it."""
+        self.refresh()
+        known: dict[tuple[str, str], ArtifactRecord] = {}
+        for path in manifest_paths(self.location, partition):
+            for record in read_manifest(self.location, path).artifacts:
+                key = (record.source, record.location)
+                known[key] = _joined(known[key], record) if key in known else record
+        return PartitionState(self._transaction_version(partition), known)
+
+    def commit(self, change: UnitCommit, expected_version: int) -> int:
+        """Makes the unit visible, or raises and leaves nothing visible. Returns the new version."""
+        self._ensure_table()
+        if self._transaction_version(change.partition) != expected_version:
+            raise self._conflict(change.partition)
+        name = self._write_manifest(change, expected_version + 1)
+        self._append(change, name, expected_version + 1)
+        self._delta.update_incremental()
+        return expected_version + 1
+
+    def _transaction_version(self, partition: str) -> int:
+        version = self._delta.transaction_version(_application(partition)) if self._delta is not None else None
+        return int(version or 0)
+
+    def _ensure_table(self) -> None:
+        from deltalake import DeltaTable, Schema
+
+        if self._delta is None:
+            # Two first collections may race: whoever comes second finds the other's table.
+            DeltaTable.create(
+                self.location,
+                Schema.from_arrow(self._schema),
+                mode="ignore",
+                partition_by=list(PARTITION_COLUMNS),
+                configuration=_CONFIGURATION,
+            )
+            self._delta = DeltaTable(self.location)
+        self._add_new_columns()
+
+    def _add_new_columns(self) -> None:
+        from deltalake import Schema
+
+        stored = {field.name: field for field in self._delta.schema().fields}
+        wanted = Schema.from_arrow(self._schema).fields
+        for field in wanted:
+            old = stored.get(field.name)
+            if old is not None and old.type != field.type:
+                raise LakeError(
+                    f'{self.location}: column "{field.name}" is stored as {_type_name(old)} and cannot become '
+                    f"{_type_name(field)}",
+                    hint="give the column another name, or collect into another table",
+                )
+        new = [field for field in wanted if field.name not in stored]
+        if new:
+            self._delta.alter.add_columns(new)
+            self._delta.update_incremental()
+
+    def _write_manifest(self, change: UnitCommit, version: int) -> str:
+        header = Header(
+            partition=change.partition,
+            unit=change.unit,
+            run=change.run,
+            written_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            files=tuple(fact.path for fact in change.files),
+            rejects=change.rejects,
+        )
+        name = manifest_path(change.partition, f"{version:08d}-{uuid.uuid4().hex}")
+        write_manifest(self.location, name, Manifest(header, change.artifacts))
+        return name
+
+    def _append(self, change: UnitCommit, manifest: str, version: int) -> None:
+        from deltalake import CommitProperties, Transaction
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        properties = CommitProperties(
+            custom_metadata={_MANIFEST_KEY: manifest, _PARTITION_KEY: change.partition, "tailpipe.unit": change.unit},
+            app_transactions=[Transaction(_application(change.partition), version)],
+        )
+        try:
+            self._delta.create_write_transaction(
+                [_add_action(fact) for fact in change.files],
+                "append",
+                self._delta.schema(),
+                list(PARTITION_COLUMNS),
+                commit_properties=properties,
+            )
+        except CommitFailedError as error:
+            raise self._conflict(change.partition) from error
+        except (DeltaError, OSError) as error:
+            raise LakeError(f"{self.location}: commit of {change.partition} {change.unit} failed: {error}") from error
+
+    def _conflict(self, partition: str) -> ConflictError:
+        table = self.location.rstrip("/").rsplit("/", 1)[-1]
+        return ConflictError(f"{table}.{partition} was collected by another process while this run was writing")
+
+
+def manifest_paths(location: str, partition: str | None = None) -> list[str]:
+    """Manifests that the log names, oldest first; of one partition or of all."""
+    return [
+        entry[_MANIFEST_KEY]
+        for entry in _commit_infos(location)
+        if _MANIFEST_KEY in entry and partition in (None, entry.get(_PARTITION_KEY))
+    ]
+
+
+def _commit_infos(location: str) -> Iterable[dict[str, Any]]:
+    from pyarrow import fs
+
+    filesystem, base = table_filesystem(location)
+    infos = filesystem.get_file_info(fs.FileSelector(f"{base}/{LOG}", allow_not_found=True))
+    entries = sorted(info.path for info in infos if info.path.endswith(".json"))
+    for path in entries:
+        with filesystem.open_input_stream(path) as stream:
+            # delta-rs writes commitInfo first; only that line is of interest.
+            for line in stream.read().splitlines():
+                if line.startswith(b'{"commitInfo"'):
+                    yield json.loads(line)["commitInfo"]
+                    break
+
+
+def _application(partition: str) -> str:
+    return f"tailpipe/{partition}"
+
+
+def _add_action(fact: FileFact) -> Any:
+    from deltalake.transaction import AddAction
+
+    statistics = {
+        "numRecords": fact.rows,
+        "minValues": {"tp_timestamp": fact.first},
+        "maxValues": {"tp_timestamp": fact.last},
+        "nullCount": {"tp_timestamp": 0},
+    }
+    now = int(time.time() * 1000)
+    return AddAction(fact.path, fact.size_bytes, fact.partition_values, now, True, json.dumps(statistics))
+
+
+def _joined(old: ArtifactRecord, new: ArtifactRecord) -> ArtifactRecord:
+    """Two commits took parts of one artifact. A changed artifact speaks for itself alone."""
+    if old.version != new.version:
+        return new
+    kept = merge([*old.kept, *new.kept]) if old.kept and new.kept else ()
+    return ArtifactRecord(**{**vars(new), "kept": kept, "stored": old.stored + new.stored})
+
+
+def _type_name(field: Any) -> str:
+    return str(field.metadata.get(TYPE_KEY) or field.type)

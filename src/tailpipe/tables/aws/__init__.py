@@ -1,0 +1,1 @@
+"""Tables of the aws plugin, one file each."""

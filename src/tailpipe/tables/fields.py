@@ -1,0 +1,94 @@
+"""Which fields of a record a table reads, and in which shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tailpipe.tables.table import Column
+from tailpipe.tables.types import DataType, ListOf, MapOf, Struct, parse_type
+
+if TYPE_CHECKING:
+    from pyspark.sql import types as T
+
+RECORD = "f"
+
+
+@dataclass
+class Shape:
+    """A record's wanted members as a tree. `text` marks a leaf that is read as text, `type` one with items."""
+
+    members: dict[str, Shape] = field(default_factory=dict)
+    type: DataType | None = None
+    is_leaf: bool = False
+
+    def want(self, path: list[str], type_: DataType | None) -> None:
+        if not path:
+            self.is_leaf, self.type = True, type_
+            return
+        self.members.setdefault(path[0], Shape()).want(path[1:], type_)
+
+    def spark(self) -> T.DataType:
+        from pyspark.sql import types as T
+
+        if self.is_leaf and self.type is not None:
+            return _with_text_scalars(self.type)
+        if self.is_leaf or not self.members:
+            return T.StringType()
+        return T.StructType([T.StructField(name, shape.spark()) for name, shape in self.members.items()])
+
+
+def record_shape(columns: Iterable[Column], extra: Iterable[str] = ()) -> Shape:
+    """The members that columns read by path, and `extra` ones that expressions name."""
+    shape = Shape()
+    for column in columns:
+        if column.transform is None:
+            _want_column(shape, source_path(column), column)
+    for name in extra:
+        if name not in shape.members:
+            shape.want([name], None)
+    return shape
+
+
+def source_path(column: Column) -> list[str]:
+    return (column.source or column.name).split(".")
+
+
+def field_sql(shape: Shape, path: list[str]) -> str:
+    """Spark SQL for the text at a path; a path below a leaf looks into the leaf's JSON text."""
+    sql, here = RECORD, shape
+    for depth, name in enumerate(path):
+        here = here.members[name]
+        sql = f"{sql}.{quoted(name)}"
+        if here.is_leaf and depth + 1 < len(path):
+            inner = ".".join(path[depth + 1 :]).replace("'", "''")
+            return f"get_json_object({sql}, '$.{inner}')"
+    return sql
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _want_column(shape: Shape, path: list[str], column: Column) -> None:
+    if column.members:
+        for member in column.members:
+            _want_column(shape, [*path, *source_path(member)], member)
+        return
+    type_ = parse_type(column.read_type or ("varchar" if column.expression else column.type))
+    shape.want(path, type_ if isinstance(type_, ListOf | MapOf | Struct) else None)
+
+
+def _with_text_scalars(type_: DataType) -> T.DataType:
+    from pyspark.sql import types as T
+
+    match type_:
+        case ListOf(element):
+            return T.ArrayType(_with_text_scalars(element))
+        case MapOf(_, value):
+            return T.MapType(T.StringType(), _with_text_scalars(value))
+        case Struct(members):
+            return T.StructType([T.StructField(m.name, _with_text_scalars(m.type)) for m in members])
+        case _:
+            return T.StringType()

@@ -1,0 +1,172 @@
+"""Records become rows of a table: parse, read columns, fill tp_ columns, refuse bad rows, filter.
+
+Each step takes rows and gives rows, uses native functions only and runs nothing. Rows whose position is negative
+are the reader's closing notes; they pass through untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tailpipe.formats.format import Format
+from tailpipe.tables.fields import RECORD, Shape, quoted, record_shape, source_path
+from tailpipe.tables.standard import TP_COLUMNS, WRITER_COLUMNS
+from tailpipe.tables.table import Column, Table
+from tailpipe.tables.types import ListOf, parse_type, spark_type
+from tailpipe.tables.values import ColumnValue, column_value, literal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+RECORD_SCHEMA = "raw string, artifact int, entry string, position bigint, reason string"
+PLACE = ("artifact", "entry", "position")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How records of one format become rows of one table.
+
+    `fields` are the record's fields, or None where any may occur. `expressions` are Spark SQL for columns with a
+    transform, `expression_fields` the fields they read. `condition` keeps rows; `index_column` fills tp_index.
+    """
+
+    table: Table
+    format: Format
+    fields: tuple[str, ...] | None = None
+    expressions: tuple[tuple[str, str], ...] = ()
+    expression_fields: tuple[str, ...] = ()
+    condition: str | None = None
+    index_column: str | None = None
+
+
+def standardise(records: DataFrame, recipe: Recipe) -> DataFrame:
+    """`records` as RECORD_SCHEMA says; rows out have the columns that can hold a value, place, reason and raw."""
+    present = [column for column in _columns(recipe) if _is_present(column, recipe)]
+    parsed = _parse(records, recipe, present)
+    columned = _read_columns(parsed, recipe, present)
+    return _finish(_fill_standard(columned, recipe), recipe, present)
+
+
+def _columns(recipe: Recipe) -> tuple[Column, ...]:
+    return (*recipe.table.columns, *recipe.table.helpers)
+
+
+def _is_present(column: Column, recipe: Recipe) -> bool:
+    if recipe.fields is None or column.transform:
+        return True
+    return source_path(column)[0] in recipe.fields or column.source in recipe.fields
+
+
+def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    shape = record_shape(present, recipe.expression_fields)
+    nested = shape.spark()
+    if not isinstance(nested, T.StructType):
+        nested = T.StructType([])
+    fields = recipe.format.fields(F.col("raw"), list(shape.members), nested)
+    return records.select(fields.alias(RECORD), *PLACE, "reason", "raw")
+
+
+def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
+    shape = record_shape(present, recipe.expression_fields)
+    values = {column.name: _value(column, recipe, shape) for column in present}
+    complaints = [complaint for value in values.values() for complaint in value.complaints]
+    reasons = ["reason", f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.refusal)} END"]
+    if complaints:
+        reasons.append(f"nullif(concat_ws('; ', {', '.join(complaints)}), '')")
+    return parsed.selectExpr(
+        *(_aliased(_sql(column, values), column.name) for column in _columns(recipe)),
+        *PLACE,
+        f"CASE WHEN position >= 0 THEN coalesce({', '.join(reasons)}) END AS reason",
+        "raw",
+    )
+
+
+def _sql(column: Column, values: dict[str, ColumnValue]) -> str:
+    if column.name in values:
+        return values[column.name].sql
+    return f"CAST(NULL AS {spark_type(column.type)})"
+
+
+def _value(column: Column, recipe: Recipe, shape: Shape) -> ColumnValue:
+    transforms = dict(recipe.expressions)
+    if column.name in transforms:
+        return ColumnValue(f"try_cast({transforms[column.name]} AS {spark_type(column.type)})")
+    return column_value(column, shape, recipe.table.null_if)
+
+
+def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
+    own = [column.name for column in recipe.table.columns]
+    standard = {
+        name: _without_empty_list(sql, name)
+        for name, sql in recipe.table.standard.items()
+        if name not in own and name not in WRITER_COLUMNS
+    }
+    missing = {
+        column.name: f"CAST(NULL AS {spark_type(column.type)})"
+        for column in TP_COLUMNS
+        if column.name not in own and column.name not in standard and column.name not in WRITER_COLUMNS
+    }
+    index = (
+        [_aliased(f"CAST({quoted(recipe.index_column)} AS string)", "tp_index")]
+        if recipe.index_column
+        else []
+    )
+    return rows.selectExpr(
+        *(quoted(name) for name in own),
+        *(_aliased(sql, name) for name, sql in (standard | missing).items()),
+        *index,
+        *PLACE,
+        "reason",
+        "raw",
+    )
+
+
+def _without_empty_list(sql: str, name: str) -> str:
+    type_ = next(column.type for column in TP_COLUMNS if column.name == name)
+    if not isinstance(parse_type(type_), ListOf):
+        return sql
+    return f"CASE WHEN size({sql}) > 0 THEN {sql} END"
+
+
+def _finish(rows: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
+    """The closing select states the schema; a row that lacks a required value is refused here."""
+    own = {column.name for column in recipe.table.columns}
+    checks = _required_checks(recipe)
+    reason = f"CASE WHEN position >= 0 THEN coalesce(reason, {', '.join(checks)}) END"
+    filled = [column.name for column in present if column in recipe.table.columns]
+    filled += [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
+    filled += ["tp_index"] if recipe.index_column else []
+    checked = rows.selectExpr("*", _aliased(reason, "refused_because")).drop("reason")
+    if recipe.condition:
+        checked = checked.filter(f"position < 0 OR refused_because IS NOT NULL OR ({recipe.condition})")
+    return checked.selectExpr(
+        *(quoted(name) for name in dict.fromkeys(filled)),
+        *PLACE,
+        "refused_because AS reason",
+        "CASE WHEN position < 0 OR refused_because IS NOT NULL THEN raw END AS raw",
+    )
+
+
+def _required_checks(recipe: Recipe) -> list[str]:
+    """Sentences about values that a row cannot do without, each null where the value is there."""
+    required = [
+        column.name for column in recipe.table.columns if column.required and column.name != "tp_timestamp"
+    ]
+    checks = [
+        f"CASE WHEN {quoted(name)} IS NULL THEN {literal(name + ' is missing')} END" for name in required
+    ]
+    shown = [
+        f"concat({literal(name)}, ' \"', CAST({quoted(name)} AS string), '\" is not a date')"
+        for name in recipe.table.timestamp_from
+    ]
+    sentence = f"coalesce({', '.join([*shown, literal('tp_timestamp is missing')])})"
+    return [*checks, f"CASE WHEN tp_timestamp IS NULL THEN {sentence} END"]
+
+
+def _aliased(sql: str, name: str) -> str:
+    return f"{sql} AS {quoted(name)}"

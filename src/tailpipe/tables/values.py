@@ -1,0 +1,122 @@
+"""A column's value as Spark SQL over the record, and what is said when the value is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tailpipe.tables.fields import Shape, field_sql, source_path
+from tailpipe.tables.reading import scalar_from_text
+from tailpipe.tables.table import Column
+from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar, Struct, duckdb_type, parse_type, spark_type
+
+_SHOWN_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class ColumnValue:
+    """`complaints` are Spark SQL texts, null unless the value is bad."""
+
+    sql: str
+    complaints: tuple[str, ...] = ()
+
+
+def column_value(column: Column, shape: Shape, null_if: Sequence[str] = ()) -> ColumnValue:
+    """How a column without an expression of its own is read. `null_if` holds for the whole table."""
+    return _read(column, source_path(column), shape, tuple(null_if), column.name)
+
+
+def literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    return "r'" + value + "'" if "'" not in value else "'" + _escaped(value) + "'"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...], label: str) -> ColumnValue:
+    if column.expression:
+        return ColumnValue(column.expression.replace("$", field_sql(shape, path)))
+    if column.members:
+        return _read_struct(column, path, shape, null_if, label)
+    type_ = parse_type(column.type)
+    text = field_sql(shape, path)
+    if not isinstance(type_, Scalar):
+        return ColumnValue(_typed_items(text, type_))
+    text = _nulled(text, (*null_if, *column.null_if))
+    value = scalar(text, type_, column.timestamp_formats)
+    complaints = () if type_.name == "VARCHAR" and value == text else (complaint(label, text, value, type_),)
+    if column.default is not None:
+        value = f"coalesce({value}, {literal(column.default)})"
+    return ColumnValue(value, complaints if type_.name != "JSON" else ())
+
+
+def _read_struct(
+    column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...], label: str
+) -> ColumnValue:
+    parts, complaints = [], []
+    for member in column.members:
+        value = _read(member, [*path, *source_path(member)], shape, null_if, f"{label}.{member.name}")
+        parts.append(f"{literal(member.name)}, {value.sql}")
+        complaints += value.complaints
+    # The cast makes members nullable: one engine refuses null structs with members that cannot be null.
+    struct = f"CAST(named_struct({', '.join(parts)}) AS {spark_type(column.type)})"
+    whole = field_sql(shape, path)
+    return ColumnValue(f"CASE WHEN {whole} IS NOT NULL THEN {struct} END", tuple(complaints))
+
+
+def scalar(text: str, type_: Scalar, timestamp_formats: Sequence[str] = ()) -> str:
+    if type_.name == "JSON":
+        return _json_text(text)
+    value = scalar_from_text(text, type_)
+    if not timestamp_formats:
+        return value
+    attempts = [f"try_to_timestamp({text}, '{pattern}')" for pattern in timestamp_formats]
+    return f"coalesce({', '.join([*attempts, value])})"
+
+
+def complaint(label: str, text: str, value: str, type_: DataType) -> str:
+    """Null, or a sentence: the text is there but is no value of the type."""
+    shown = f"left({text}, {_SHOWN_CHARACTERS})"
+    message = f"concat({literal(label + ' ')}, '\"', {shown}, '\" is not a {duckdb_type(type_)}')"
+    return f"CASE WHEN {text} IS NOT NULL AND {value} IS NULL THEN {message} END"
+
+
+def _nulled(text: str, tokens: Sequence[str]) -> str:
+    if not tokens:
+        return text
+    if len(tokens) == 1:
+        return f"nullif({text}, {literal(tokens[0])})"
+    return f"CASE WHEN {text} NOT IN ({', '.join(map(literal, tokens))}) THEN {text} END"
+
+
+def _json_text(text: str) -> str:
+    """JSON scalars come out of a record without their quotes; those that need them get them back."""
+    escaped = f"replace(replace({text}, r'\\', r'\\\\'), '\"', r'\\\"')"
+    looks_like_json = f"{text} RLIKE r'^(?s)([\\[{{].*|-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?|true|false)$'"
+    quoted = f"concat('\"', replace(replace(replace({escaped}, '\\n', r'\\n'), '\\r', r'\\r'), '\\t', r'\\t'), '\"')"
+    return f"CASE WHEN {text} IS NULL OR {looks_like_json} THEN {text} ELSE {quoted} END"
+
+
+def _typed_items(sql: str, type_: DataType) -> str:
+    """Items were read as text; the ones of other types are converted where they stand."""
+    match type_:
+        case Scalar("VARCHAR"):
+            return sql
+        case Scalar():
+            return scalar(sql, type_)
+        case ListOf(element):
+            inner = _typed_items("item", element)
+            return sql if inner == "item" else f"transform({sql}, item -> {inner})"
+        case MapOf(_, value):
+            inner = _typed_items("item", value)
+            return sql if inner == "item" else f"transform_values({sql}, (key, item) -> {inner})"
+        case Struct(members):
+            parts = (f"{literal(m.name)}, {_typed_items(f'{sql}.`{m.name}`', m.type)}" for m in members)
+            struct = f"CAST(named_struct({', '.join(parts)}) AS {spark_type(type_)})"
+            return f"CASE WHEN {sql} IS NOT NULL THEN {struct} END"
