@@ -154,7 +154,7 @@ def _months_before(moment: datetime, months: int) -> datetime:
 def _before(now: datetime, amount: str, text: str) -> datetime:
     if _AMOUNT.fullmatch(amount) is None:
         message = f'"{text}" is not a point in time. After "T-" comes a number and a unit ({_UNITS}).'
-        raise UsageError(message, _unit_hint(amount))
+        raise UsageError(message, _unit_hint(amount, "T-"))
     try:
         return now - parse_lookback(amount)
     except OverflowError:
@@ -174,12 +174,12 @@ def _in_utc(moment: datetime) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _unit_hint(amount: str) -> str:
+def _unit_hint(amount: str, prefix: str = "") -> str:
     wrong_case = re.fullmatch(r"(\d+)([ywDh])", amount.strip())
     if wrong_case is None:
         return "units are case-sensitive: m is months, M is minutes"
     right = wrong_case[2].lower() if wrong_case[2] == "D" else wrong_case[2].upper()
-    return f"did you mean {wrong_case[1]}{right}?"
+    return f"did you mean {prefix}{wrong_case[1]}{right}?"
 
 
 def _moment_hint(text: str) -> str:
