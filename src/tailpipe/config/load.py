@@ -38,7 +38,10 @@ def load(
     files = config_files(directories)
     report = Report()
     declarations = declare(read_files(files, report), report)
-    config = resolve(declarations, catalog, Given(environment, variables, now), report)
+    try:
+        config = resolve(declarations, catalog, Given(environment, variables, now), report)
+    except RecursionError:
+        report.error(None, "values depend on each other over too many steps", "shorten the chain of locals")
     if report.has_errors:
         raise ConfigError(report.in_order())
     return replace(config, files=tuple(str(path) for _, path in files), problems=report.in_order())

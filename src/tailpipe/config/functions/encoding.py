@@ -21,6 +21,8 @@ def _jsondecode(text: str) -> Any:
         raise FunctionError(message, 0) from None
     except RecursionError:
         raise FunctionError("the JSON is nested too deeply", 0) from None
+    except ValueError:
+        raise FunctionError("the JSON holds a number that is too large", 0) from None
 
 
 def _jsonencode(value: Any) -> str:

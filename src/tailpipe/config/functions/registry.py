@@ -8,7 +8,7 @@ from typing import Any
 
 from tailpipe.config.functions import conversion, dates, encoding, files, lists, maps, numbers, text
 from tailpipe.config.functions.function import Function, FunctionError, Surroundings
-from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
+from tailpipe.config.language.kinds import as_text, is_number, is_small_enough, kind, with_article
 
 _FAMILIES = (text, lists, maps, numbers, conversion, dates, files, encoding)
 # Their arguments may fail, so the evaluator runs them itself.
@@ -34,9 +34,10 @@ def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any
     checked = [
         _checked(value, parameters[min(at, len(parameters) - 1)], at) for at, value in enumerate(arguments)
     ]
-    if function.looks_around:
-        return function.run(surroundings, *checked)
-    return function.run(*checked)
+    result = function.run(surroundings, *checked) if function.looks_around else function.run(*checked)
+    if is_number(result) and not is_small_enough(result):
+        raise FunctionError("the result is too large")
+    return result
 
 
 def _check_count(parameters: Sequence[str], count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from tree_sitter import Node
@@ -78,7 +79,9 @@ class ExpressionReader:
                 if kind.type == "full_splat":
                     rest = [*inner, *nodes[number_of_node + 1 :]]
                     return Splat(target.position, target, self._suffixes(item, rest))
-                target = Splat(target.position, target, self._suffixes(item, inner))
+                names = list(takewhile(lambda suffix: suffix.type == "get_attr", inner))
+                target = Splat(target.position, target, self._suffixes(item, names))
+                target = self._suffixes(target, inner[len(names) :])
         return target
 
     def _index_key(self, node: Node) -> Expression:
@@ -93,7 +96,7 @@ class ExpressionReader:
             case "literal_value" | "collection_value" | "template_expr" | "for_expr" | "operation":
                 return self._term(meaningful(node)[0])
             case "numeric_lit":
-                return self._literal(node, number(self._text(node)))
+                return self._number(node)
             case "bool_lit":
                 return self._literal(node, self._text(node) == "true")
             case "null_lit":
@@ -235,6 +238,13 @@ class ExpressionReader:
             self.problems.append(Problem("`${}` holds no expression", position, "write `$${}` for the text"))
             return Broken(position)
         return self.read(inner)
+
+    def _number(self, node: Node) -> Expression:
+        try:
+            return self._literal(node, number(self._text(node)))
+        except ValueError:
+            self.problems.append(Problem("this number is too large", self._position(node)))
+            return Broken(self._position(node))
 
     def _literal(self, node: Node, value: Any) -> Literal:
         return Literal(self._position(node), value)

@@ -5,6 +5,7 @@ Numbers are int or float; bool is never a number. Lists and sets are Python list
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -25,6 +26,14 @@ class BlockReference:
 
 def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_small_enough(value: int | float) -> bool:
+    """Within what a float can hold: Python refuses to write out much larger integers."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def kind(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|([$%])\2\{", re.DOTALL)
@@ -40,9 +41,11 @@ def number(written: str) -> int | float:
     """Raises ValueError for anything but a number as the language writes it, without a sign."""
     if not _NUMBER.fullmatch(written):
         raise ValueError("not a number")
+    value = float(written)
+    if not math.isfinite(value):
+        raise ValueError("too large")
     if written.isdigit():
         return int(written)
-    value = float(written)
     return int(value) if value.is_integer() and "." not in written else value
 
 

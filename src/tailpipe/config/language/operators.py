@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tailpipe.config.language.kinds import is_number, kind, same, with_article
+from tailpipe.config.language.kinds import is_number, is_small_enough, kind, same, with_article
 
 Number = int | float
 
@@ -62,9 +62,12 @@ def binary(symbol: str, left: Any, right: Any) -> Any:
     try:
         if symbol in _ORDER:
             return _ORDER[symbol](left, right)
-        return _ARITHMETIC[symbol](left, right)
+        result = _ARITHMETIC[symbol](left, right)
     except OverflowError:
-        raise OperationError("the result is too large") from None
+        result = math.inf
+    if not is_small_enough(result):
+        raise OperationError("the result is too large")
+    return result
 
 
 def unary(symbol: str, operand: Any) -> Any:
