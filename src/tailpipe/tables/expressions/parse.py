@@ -1,0 +1,85 @@
+"""DuckDB expression text into a tree whose function names are DuckDB's own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp, parse
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.duckdb import DuckDBParser
+
+
+class ExpressionError(Exception):
+    """Why a text is no expression we can translate; `hint` says what to write instead."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class PlainDuckDB(DuckDB):
+    """Keeps function calls, list positions and JSON paths as written: our rules decide what they mean."""
+
+    INDEX_OFFSET = 0
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        return path
+
+    class Parser(DuckDBParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser
+            for name, parser in DuckDBParser.FUNCTION_PARSERS.items()
+            if name in ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM", "POSITION")
+        }
+
+
+SUBQUERIES = (exp.Query, exp.Exists, exp.Subquery)
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """The tree of one scalar expression; raises ExpressionError for anything else."""
+    if not text.strip():
+        raise ExpressionError("the expression is empty")
+    try:
+        trees = parse(text, dialect=PlainDuckDB)
+    except ParseError as error:
+        raise ExpressionError(_place(error, text)) from None
+    except TokenError:
+        raise ExpressionError("a quote or comment that begins here does not end") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise ExpressionError("this is more than one statement", "write one expression, without a semicolon")
+    tree = trees[0]
+    _check_kind(tree)
+    return tree
+
+
+def duckdb_text(node: exp.Expr) -> str:
+    return node.sql(dialect=PlainDuckDB)
+
+
+def _place(error: ParseError, text: str) -> str:
+    first = error.errors[0] if error.errors else {}
+    line, column = first.get("line"), first.get("col")
+    if not line or not column:
+        return "this is not an SQL expression"
+    near = first.get("highlight") or ""
+    offset = sum(len(part) + 1 for part in text.split("\n")[: line - 1]) + column
+    return f'SQL syntax error near "{near}", character {offset} of the expression'
+
+
+def _check_kind(tree: exp.Expr) -> None:
+    if isinstance(tree, exp.Alias):
+        raise ExpressionError("an expression has no alias", "leave out AS and the name behind it")
+    if any(isinstance(node, SUBQUERIES) for node in tree.walk()):
+        raise ExpressionError("a query inside an expression is not supported", "use columns of this row only")
+    if any(isinstance(node, exp.Window) for node in tree.walk()):
+        raise ExpressionError("window functions are not supported: rows are read one by one")
+    if any(isinstance(node, exp.Star) for node in tree.walk()):
+        raise ExpressionError("* is not supported", "name the columns")
+    if any(isinstance(node, exp.Placeholder | exp.Parameter) for node in tree.walk()):
+        raise ExpressionError("parameters are not supported", "write the value itself")
+    if isinstance(tree, exp.DDL | exp.DML | exp.Command):
+        raise ExpressionError("this is a statement, not an expression")
