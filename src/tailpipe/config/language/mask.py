@@ -21,18 +21,32 @@ _ESCAPES = b'nrt"\\uU'
 
 @dataclass(frozen=True)
 class Masked:
-    """`raw_strings` holds the backtick strings by offset; `broken` the offsets of placeholders for errors."""
+    """`raw_strings` holds the backtick strings by offset; `broken` the offsets of placeholders for errors.
+
+    `is_cut`: something ended nowhere, and all text behind it is hidden.
+    """
 
     data: bytes
     raw_strings: Mapping[int, str]
     broken: frozenset[int]
     problems: tuple[Problem, ...]
+    is_cut: bool
+
+    @property
+    def blamed_lines(self) -> frozenset[int]:
+        return frozenset(problem.position.line for problem in self.problems if problem.position)
 
 
 def mask(source: SourceText) -> Masked:
     scanner = _Scanner(source)
     scanner.code(0, within_braces=False)
-    return Masked(bytes(scanner.out), scanner.raw_strings, frozenset(scanner.broken), tuple(scanner.problems))
+    return Masked(
+        bytes(scanner.out),
+        scanner.raw_strings,
+        frozenset(scanner.broken),
+        tuple(scanner.problems),
+        scanner.is_cut,
+    )
 
 
 class _Scanner:
@@ -45,6 +59,7 @@ class _Scanner:
         self.raw_strings: dict[int, str] = {}
         self.broken: set[int] = set()
         self.problems: list[Problem] = []
+        self.is_cut = False
 
     def code(self, at: int, within_braces: bool) -> int | None:
         """Scans to the end, or to the brace that closes an interpolation; None if that never comes."""
@@ -89,11 +104,10 @@ class _Scanner:
             elif len(token) == 3:
                 at = found.end()
             else:
-                closed = self.code(found.end(), within_braces=True)
+                closed = self._interpolation(found.end())
                 if closed is None:
-                    return self._refuse(
-                        start, found.start(), "this `${` is never closed", "write `$${` for the text itself"
-                    )
+                    message, hint = "this `${` is never closed", "write `$${` for the text itself"
+                    return self._refuse(start, found.start(), message, hint)
                 at = closed
         return self._refuse(
             start,
@@ -101,6 +115,20 @@ class _Scanner:
             "this string is not closed on its line",
             "text over several lines takes <<EOT or `…`",
         )
+
+    def _interpolation(self, at: int) -> int | None:
+        """Where it cannot be told from the text that follows, whatever was found in it is taken back."""
+        known = len(self.problems)
+        closed = self.code(at, within_braces=True)
+        goes_on = closed is None or self.source.line(closed) > self.source.line(at)
+        if not goes_on or (closed is not None and len(self.problems) == known):
+            return closed
+        del self.problems[known:]
+        self.out[at:] = self.data[at:]
+        self.broken = {offset for offset in self.broken if offset < at}
+        self.raw_strings = {offset: text for offset, text in self.raw_strings.items() if offset < at}
+        self.is_cut = False
+        return None
 
     def _escape(self, at: int) -> int:
         following = self.data[at + 1 : at + 2]
@@ -135,9 +163,7 @@ class _Scanner:
         if end >= 0:
             return end + 2
         self._report(start, "this comment is never closed", "close it with */")
-        for at in range(start, len(self.data)):
-            self.out[at] = ord(" ")
-        return len(self.data)
+        return self._cut(start)
 
     def _heredoc(self, start: int, body: int, word: bytes) -> int:
         closing = re.compile(rb"^[ \t]*" + re.escape(word) + rb"[ \t]*$", re.MULTILINE).search(
@@ -146,12 +172,14 @@ class _Scanner:
         if closing:
             return closing.end()
         marker = word.decode()
-        return self._refuse(
-            start,
-            start,
-            f"this text has no closing line `{marker}`",
-            f"end it with a line that holds only {marker}",
-        )
+        message = f"this text has no closing line `{marker}`"
+        self._refuse(start, start, message, f"end it with a line that holds only {marker}")
+        return self._cut(self._line_end(start))
+
+    def _cut(self, start: int) -> int:
+        self.out[start:] = b" " * (len(self.data) - start)
+        self.is_cut = True
+        return len(self.data)
 
     def _refuse(self, start: int, blamed: int, message: str, hint: str) -> int:
         self._report(blamed, message, hint)

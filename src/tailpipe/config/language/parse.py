@@ -14,8 +14,7 @@ from tailpipe.errors import Position, Problem
 
 def parse(source: SourceText) -> tuple[Body, tuple[Problem, ...]]:
     masked = mask(source)
-    blamed = frozenset(problem.position.line for problem in masked.problems if problem.position)
-    tree = parse_tolerantly(source, masked.data, blamed)
+    tree = parse_tolerantly(source, masked)
     reader = _BodyReader(source, tree, ExpressionReader(source, masked))
     attributes, blocks = reader.read(next(iter(_named(tree.root, "body")), None))
     body = Body(attributes, blocks, is_whole=tree.is_whole)

@@ -14,6 +14,7 @@ from functools import cache
 from tree_sitter import Language, Node, Parser
 from tree_sitter_hcl import language
 
+from tailpipe.config.language.mask import Masked
 from tailpipe.config.language.source_text import SourceText
 from tailpipe.errors import Problem
 
@@ -49,14 +50,15 @@ def _parser() -> Parser:
     return Parser(Language(language()))
 
 
-def parse_tolerantly(source: SourceText, data: bytes, blamed: frozenset[int]) -> SyntaxTree:
-    """`blamed` are lines with an error that is already reported; more errors there are echoes of it."""
+def parse_tolerantly(source: SourceText, masked: Masked) -> SyntaxTree:
+    """Errors on lines that the mask has reported are echoes, and not told again."""
+    data, blamed = masked.data, masked.blamed_lines
     problems: list[Problem] = []
     hidden: set[int] = set()
-    is_whole = True
+    is_whole = not masked.is_cut
     root = _parser().parse(data).root_node
-    while root.has_error and len(problems) < MAX_ERRORS_PER_FILE:
-        fault = next((node for node in _faults(root) if not _is_unclosed(node)), None)
+    while len(hidden) < MAX_ERRORS_PER_FILE:
+        fault = _first_fault(source, root)
         line = source.line(fault.start_byte) if fault else 0
         if fault is None or line in hidden:
             break
@@ -68,11 +70,34 @@ def parse_tolerantly(source: SourceText, data: bytes, blamed: frozenset[int]) ->
         data = data[:start] + replacement + data[end:]
         hidden.add(line)
         root = _parser().parse(data).root_node
-    unclosed = [node for node in _faults(root) if _is_unclosed(node)]
-    problems.extend(_unclosed_problems(source, unclosed, blamed | hidden))
-    if root.has_error and not problems and not blamed:
+    if not masked.is_cut:
+        unclosed = [node for node in _faults(root) if _is_unclosed(node)]
+        problems.extend(_unclosed_problems(source, unclosed, blamed | hidden))
+    if root.has_error and not problems and not masked.problems:
         problems.append(_describe(source, root, source.line(root.start_byte)))
     return SyntaxTree(root, frozenset(hidden), tuple(problems), is_whole and not root.has_error)
+
+
+def _first_fault(source: SourceText, root: Node) -> Node | None:
+    fault = next((node for node in _faults(root) if not _is_unclosed(node)), None)
+    header = next(_scattered_headers(source, root), None)
+    found = [node for node in (fault, header) if node is not None]
+    return min(found, key=lambda node: node.start_byte, default=None)
+
+
+def _scattered_headers(source: SourceText, node: Node) -> Iterator[Node]:
+    """Blocks with a label on another line than the type: the first word is none of them, but stands alone."""
+    for body in node.children:
+        for block in body.children if body.type == "body" else ():
+            if block.type != "block":
+                continue
+            if source.line(_last_label(block).start_byte) > source.line(block.start_byte):
+                yield block
+            yield from _scattered_headers(source, block)
+
+
+def _last_label(block: Node) -> Node:
+    return [child for child in block.children if child.type in ("identifier", "string_lit")][-1]
 
 
 def _faults(node: Node) -> Iterator[Node]:
