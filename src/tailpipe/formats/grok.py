@@ -19,7 +19,7 @@ SCHEMA = BlockSchema(
         Argument(
             "layout",
             required=True,
-            description="Grok pattern whose `%{NAME:field}` parts are the fields; may match anywhere in a line.",
+            description="Grok pattern whose `%{NAME:field}` parts are the fields; may match anywhere.",
         ),
         PATTERNS,
         FIELD_MAP,

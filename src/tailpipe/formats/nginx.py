@@ -13,8 +13,8 @@ from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
 from tailpipe.formats.format import Cut
 from tailpipe.formats.lines import cut_text
-from tailpipe.formats.pattern import Pattern, escape, normalise
-from tailpipe.formats.text_fields import table_names, text_fields
+from tailpipe.formats.pattern import escape, normalise
+from tailpipe.formats.text_fields import LinePass, table_names, text_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
 
 NULL_TOKEN = "-"
 
-PRESETS = {
-    "combined": {
-        "layout": '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent '
-        '"$http_referer" "$http_user_agent"',
-        "description": "What nginx writes when no log_format is set.",
-    }
-}
+# What nginx writes when no log_format is set.
+COMBINED = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent '
+    '"$http_referer" "$http_user_agent"'
+)
 
 SCHEMA = BlockSchema(
     (
@@ -50,29 +48,22 @@ _TOKENS = frozenset(
         "ssl_client_cert", "ssl_session_reused", "gzip_ratio",
     }
 )  # fmt: skip
-_EXPRESSIONS = {
-    "time_local": r"(?P<time_local>[^\]]*)",
-    "request_method": r"(?P<request_method>\S+)",
-    "server_protocol": r"(?P<server_protocol>\S+)",
-    "request_uri": r"(?P<request_uri>.*?)",
-    "http_referer": r"(?P<http_referer>.*?)",
-    "http_user_agent": r"(?P<http_user_agent>.*?)",
-}
-_REQUEST = r"(?P<request_method>[\w-]+)(?: (?P<request_uri>\S*))?(?: (?P<server_protocol>[^\s\"]+))?"
-# Scanners send what is no request line: spaces in the path, or bytes of another protocol. Between quotes it
-# is clear where such a request ends, so the line is kept, with all that was sent in request_uri.
-_QUOTED_REQUEST = (
-    rf"(?:{_REQUEST}|(?P<request_method>[\w-]+) (?P<request_uri>[^\"]*) (?P<server_protocol>HTTP/[0-9.]+)"
-    r"|(?P<request_uri>[^\"]*))"
-)
+_ANY_RUN = frozenset({"request_uri", "http_referer", "http_user_agent"})
+_REQUEST_FIELDS = ("request_method", "request_uri", "server_protocol")
+_WORD, _RUN, _SENT = r"[\w-]+", r"[^\s\x01]*", r"[^\"\x01]*"
 _TOKEN = re.compile(r"\$(\w+|\{\w+\})")
 
 
 @dataclass(frozen=True)
 class NginxAccessLog:
-    """Anchored at the start of the line only: what follows the layout is ignored."""
+    """Anchored at the start of the line only: what follows the layout is ignored.
 
-    pattern: Pattern
+    Lines as nginx writes them match the first pass, which regex engines run without ever going back. What
+    else the layout may mean, and requests that are none, are left to the second.
+    """
+
+    slot_names: tuple[str, ...]
+    passes: tuple[LinePass, ...]
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "nginx_access_log"
     refusal: str = "line does not match the layout"
@@ -81,11 +72,10 @@ class NginxAccessLog:
         return cut_text(chunks)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
-        return table_names(self.pattern.names, self.field_map)
+        return table_names(self.slot_names, self.field_map)
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        expression = f"(?s)^{self.pattern.text}.*$"
-        return text_fields(raw, expression, self.pattern.names, names, self.field_map, NULL_TOKEN)
+        return text_fields(raw, self.passes, self.slot_names, names, self.field_map, NULL_TOKEN)
 
 
 def make(config: FormatConfig) -> NginxAccessLog:
@@ -105,19 +95,66 @@ def make(config: FormatConfig) -> NginxAccessLog:
             )
     if not tokens:
         raise argument_error(config, "layout", "the layout holds no $token")
-    return NginxAccessLog(_pattern(layout), field_map(config))
+    slot_names = tuple(slot for name in names for slot in _slot_names(name))
+    return NginxAccessLog(slot_names, _passes(layout), field_map(config))
 
 
-def _pattern(layout: str) -> Pattern:
+def _slot_names(token: str) -> tuple[str, ...]:
+    return _REQUEST_FIELDS if token == "request" else (token,)
+
+
+def _passes(layout: str) -> tuple[LinePass, ...]:
     parts = _TOKEN.split(layout)
-    expressions = [
-        escape(part) if index % 2 == 0 else _expression(part.strip("{}"), parts[index + 1])
-        for index, part in enumerate(parts)
-    ]
-    return normalise("".join(expressions))
+    strict, lenient = [escape(parts[0])], [escape(parts[0])]
+    for token, literal in zip(parts[1::2], parts[2::2], strict=True):
+        name = token.strip("{}")
+        lenient.append(_lenient(name, literal) + escape(literal))
+        strict.append(_strict(name, literal) + escape(literal))
+    return (_line_pass(strict), _line_pass(lenient))
 
 
-def _expression(name: str, following: str) -> str:
+def _line_pass(expressions: list[str]) -> LinePass:
+    """Slots in the order of the layout; groups of the same name within one token share a slot."""
+    slots: list[list[int]] = []
+    group = 0
+    for expression in expressions:
+        own: dict[str, list[int]] = {}
+        for name in normalise(expression).names:
+            group += 1
+            own.setdefault(name, []).append(group)
+        slots.extend(own.values())
+    pattern = normalise("".join(expressions))
+    return LinePass(rf"(?s)^{pattern.text}[^\x01]*$", tuple(map(tuple, slots)))
+
+
+def _strict(name: str, following: str) -> str:
+    if not following.startswith('"'):
+        return _lenient(name, following)
     if name == "request":
-        return _QUOTED_REQUEST if following.startswith('"') else _REQUEST
-    return _EXPRESSIONS.get(name, rf"(?P<{name}>\S*)")
+        return rf"(?<request_method>{_WORD}) (?<request_uri>[^\s\"\x01]*) (?<server_protocol>[^\s\"\x01]+)"
+    return rf"(?<{name}>{_SENT})" if name in _ANY_RUN else _lenient(name, following)
+
+
+def _lenient(name: str, following: str) -> str:
+    """The shortest run at the end of the layout would always be empty, so there it is the rest."""
+    if name == "request":
+        return _lenient_request(following)
+    if name == "time_local":
+        return rf"(?<{name}>[^\]\x01]*)"
+    if name in ("request_method", "server_protocol"):
+        return rf"(?<{name}>[^\s\x01]+)"
+    if name in _ANY_RUN:
+        return rf"(?<{name}>[^\x01]*{'?' if following else ''})"
+    return rf"(?<{name}>{_RUN})"
+
+
+def _lenient_request(following: str) -> str:
+    """Scanners send what is no request: spaces in the path, or bytes of another protocol. Between quotes it
+    is clear where that ends, so the line is kept, with all that was sent as request_uri.
+    """
+    method, uri, protocol = (f"(?<{name}>" for name in _REQUEST_FIELDS)
+    request = rf"{method}{_WORD})(?: {uri}{_RUN}))?(?: {protocol}[^\s\"\x01]+))?"
+    if not following.startswith('"'):
+        return request
+    with_spaces = rf"{method}{_WORD}) {uri}{_SENT}) {protocol}HTTP/[0-9.]+)"
+    return rf"(?:{request}|{with_spaces}|{uri}{_SENT}))"

@@ -12,7 +12,7 @@ from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, f
 from tailpipe.formats.format import Cut
 from tailpipe.formats.lines import cut_text
 from tailpipe.formats.pattern import Pattern, PatternError, normalise
-from tailpipe.formats.text_fields import searched, table_names, text_fields
+from tailpipe.formats.text_fields import search_pass, table_names, text_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -52,7 +52,7 @@ class Regex:
         return table_names(self.pattern.names, self.field_map)
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        return text_fields(raw, searched(self.pattern), self.pattern.names, names, self.field_map)
+        return text_fields(raw, [search_pass(self.pattern)], self.pattern.names, names, self.field_map)
 
 
 def make(config: FormatConfig) -> Regex:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.formats.lines import SEPARATOR
@@ -12,17 +13,35 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-def searched(pattern: Pattern) -> str:
-    """The whole-line expression of a pattern that may match anywhere in the line."""
+@dataclass(frozen=True)
+class LinePass:
+    """An expression that matches whole lines, and the capture groups whose text makes up each slot.
+
+    Of a slot's groups at most one may take part in a match. A pass after another must match no text that
+    holds the separator, so that lines which matched are left alone.
+    """
+
+    expression: str
+    slots: tuple[tuple[int, ...], ...]
+
+    @property
+    def replacement(self) -> str:
+        return "".join(SEPARATOR + "".join(f"${group}" for group in slot) for slot in self.slots)
+
+
+def search_pass(pattern: Pattern) -> LinePass:
+    """The pass of a pattern that may match anywhere in the line; a slot for each of its groups."""
     text = pattern.text
-    if _has_top_level_alternatives(text):
-        return f"(?s)^.*?(?:{text}).*$"
+    slots = tuple((group,) for group in range(1, len(pattern.names) + 1))
+    if has_top_level_alternatives(text):
+        return LinePass(f"(?s)^.*?(?:{text}).*$", slots)
     start = "" if text.startswith("^") else ".*?"
     end = "" if text.endswith(END) and not text.endswith("\\" + END) else ".*$"
-    return f"(?s)^{start}{text.removeprefix('^')}{end}"
+    return LinePass(f"(?s)^{start}{text.removeprefix('^')}{end}", slots)
 
 
-def _has_top_level_alternatives(text: str) -> bool:
+def has_top_level_alternatives(text: str) -> bool:
+    """Whether a normalised expression has a `|` outside groups and classes."""
     depth, at, in_class = 0, 0, False
     while at < len(text):
         char = text[at]
@@ -40,40 +59,48 @@ def _has_top_level_alternatives(text: str) -> bool:
     return False
 
 
+def table_names(slot_names: Sequence[str], field_map: Mapping[str, str]) -> tuple[str, ...]:
+    """Captured fields, each once, under the names that tables use."""
+    renamed = {source: name for name, source in field_map.items()}
+    return tuple(dict.fromkeys(renamed.get(name, name) for name in slot_names))
+
+
 def text_fields(
     raw: Column,
-    expression: str,
-    group_names: Sequence[str],
+    passes: Sequence[LinePass],
+    slot_names: Sequence[str],
     names: Sequence[str],
-    names_map: Mapping[str, str],
-    null_token: str | None = None,
+    field_map: Mapping[str, str],
+    null_token: str = "",
+    unquoted: Callable[[Column], Column] | None = None,
 ) -> Column:
-    """A struct of `names`, null where `expression` does not match the whole line.
+    """A struct of `names`, null where no pass matches the line.
 
     Fields that are empty or hold the null token are null; of a field captured twice the last that is not.
+    `unquoted` makes a slot's text a value.
     """
     from pyspark.sql import functions as F
 
-    replacement = "".join(f"{SEPARATOR}${number}" for number in range(1, len(group_names) + 1))
-    parts = F.split(F.regexp_replace(raw, expression, replacement), SEPARATOR)
-    groups: dict[str, list[int]] = {}
-    for number, group_name in enumerate(group_names, 1):
-        groups.setdefault(group_name, []).insert(0, number)
+    replaced = raw
+    for line_pass in passes:
+        replaced = F.regexp_replace(replaced, line_pass.expression, line_pass.replacement)
+    parts = F.split(replaced, SEPARATOR)
+    slots: dict[str, list[int]] = {}
+    for number, slot_name in enumerate(slot_names, 1):
+        slots.setdefault(slot_name, []).insert(0, number)
 
-    def value(part: Column) -> Column:
-        is_missing = (part == "") if null_token is None else part.isin("", null_token)
+    def value(number: int) -> Column:
+        part = F.get(parts, F.lit(number))
+        part = unquoted(part) if unquoted else part
+        is_missing = part.isin("", null_token) if null_token else part == ""
         return F.when(~is_missing, part)
 
-    def member(parts: Column, name: str) -> Column:
-        numbers = groups.get(names_map.get(name, name), [])
-        values = [value(F.get(parts, F.lit(number))) for number in numbers]
+    def member(name: str) -> Column:
+        values = [value(number) for number in slots.get(field_map.get(name, name), [])]
         return (F.coalesce(*values) if values else F.lit(None).cast("string")).alias(name)
 
-    is_match = F.size(parts) == len(group_names) + 1
-    return F.when(is_match, F.struct(*[member(parts, name) for name in names]))
-
-
-def table_names(group_names: Sequence[str], names_map: Mapping[str, str]) -> tuple[str, ...]:
-    """Captured fields, each once, under the names that tables use."""
-    renamed = {source: name for name, source in names_map.items()}
-    return tuple(dict.fromkeys(renamed.get(name, name) for name in group_names))
+    # Spark evaluates an expression once only if it stands twice where it is evaluated for every row; what it
+    # sees inside the branch of a condition it computes again for each field. So the test reads `parts` twice.
+    marker = F.concat(F.size(parts).cast("string"), F.get(parts, F.lit(0)))
+    is_match = marker == str(len(slot_names) + 1)
+    return F.when(is_match, F.struct(*[member(name) for name in names]))
