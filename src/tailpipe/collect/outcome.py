@@ -9,6 +9,9 @@ from tailpipe.collect.plan import Listing, Unit
 from tailpipe.times import Window
 
 
+UNLISTED = "listing"
+
+
 @dataclass(frozen=True)
 class Rows:
     """`filtered` holds rows that the filter dropped and, of these, `outside` counts those outside the window."""
@@ -48,7 +51,7 @@ class UnitDone:
 
 @dataclass(frozen=True)
 class UnitFailed:
-    """A unit of which nothing was stored; the next run takes it up again."""
+    """A unit of which nothing was stored; the next run takes it up again. UNLISTED: the sources were not listed."""
 
     label: str
     artifacts: int

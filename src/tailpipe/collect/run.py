@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 import uuid
 from collections.abc import Sequence
@@ -11,15 +12,16 @@ from datetime import datetime
 from pathlib import Path
 
 from tailpipe.collect.events import Watcher
-from tailpipe.collect.outcome import PartitionOutcome, RunOutcome
+from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, RunOutcome, UnitFailed
 from tailpipe.collect.plan import AskedWindow, PartitionPlan, plan_partition
 from tailpipe.collect.target import Target
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError
+from tailpipe.errors import ConflictError, LakeError, SourceError
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.tables.shape import table_schema
+from tailpipe.times import Window
 
 MAX_ATTEMPTS = 5
 
@@ -42,11 +44,12 @@ class Collection:
         return [self._plan(target) for target in self.targets]
 
     def execute(self) -> RunOutcome:
+        """Partitions whose source cannot be listed fail alone; the others are collected."""
         started = time.monotonic()
-        plans = self.plan()
+        self._check_writable()
         with ExitStack() as stack:
             runner = _Runner(self, stack)
-            outcomes = tuple(runner.run(plan) for plan in plans)
+            outcomes = tuple(runner.collect(target) for target in self.targets)
         seconds = time.monotonic() - started
         return RunOutcome(outcomes).timed(seconds, runner.timings(seconds), self.engine.name)
 
@@ -55,6 +58,17 @@ class Collection:
         log = TableLog(self._location(target), table_schema(target.table, TYPE_KEY))
         state = log.state(target.config.name)
         return plan_partition(target, state, self.asked, self.lookback, self.now)
+
+    def _check_writable(self) -> None:
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.data_dir):
+                pass
+        except OSError as error:
+            raise LakeError(
+                f"{self.data_dir}: the workspace cannot be written: {error.strerror or error}",
+                hint="set data_dir in the workspace block or TAILPIPE_INSTALL_DIR to a folder you may write",
+            ) from error
 
     def _location(self, target: Target) -> str:
         return str(table_location(self.data_dir, target.config.table))
@@ -71,7 +85,21 @@ class _Runner:
         self._first_job_seconds = 0.0
         self._run_id = uuid.uuid4().hex
 
-    def run(self, plan: PartitionPlan) -> PartitionOutcome:
+    def collect(self, target: Target) -> PartitionOutcome:
+        try:
+            plan = self._collection._plan(target)
+        except SourceError as error:
+            return self._unlisted(target, error)
+        return self._run(plan)
+
+    def _unlisted(self, target: Target, error: SourceError) -> PartitionOutcome:
+        failure = UnitFailed(UNLISTED, 0, str(error))
+        window = Window(self._collection.now, self._collection.now)
+        outcome = PartitionOutcome(target.name, window, (), failed=(failure,))
+        self._collection.watcher.partition_finished(outcome)
+        return outcome
+
+    def _run(self, plan: PartitionPlan) -> PartitionOutcome:
         """Plans again, on top of what the other one committed, when another collector was faster."""
         watcher = self._collection.watcher
         done: PartitionOutcome | None = None

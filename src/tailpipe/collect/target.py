@@ -10,9 +10,8 @@ from fnmatch import fnmatchcase
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.formats.format import Format
-from tailpipe.plugins.registry import Registry
+from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Source
-from tailpipe.tables.custom import custom_table
 from tailpipe.tables.expressions import Expression, translate
 from tailpipe.tables.fields import RECORD, quoted, source_path
 from tailpipe.tables.shape import column_types
@@ -41,20 +40,6 @@ class Target:
     @property
     def name(self) -> str:
         return self.config.full_name
-
-
-def known_tables(config: Config, registry: Registry) -> dict[str, Table]:
-    """Tables of plugins, and those of the configuration, which may not take a plugin's name."""
-    tables = dict(registry.tables)
-    problems = []
-    for name, table in config.tables.items():
-        try:
-            tables[name] = custom_table(table, registry.tables.get(name))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    return tables
 
 
 def make_targets(config: Config, registry: Registry) -> dict[tuple[str, str], Target]:

@@ -224,6 +224,8 @@ class _Task:
                 arrays.append(pa.repeat(moment, batch.num_rows))
             else:
                 own = batch.column(column.name) if column.name in present else None
+                if own is not None and column.name.startswith("tp_") and pa.types.is_list(own.type):
+                    own = _without_empty_lists(own)
                 arrays.append(_as_stored(self._with_constants(column, own, slots), column.type))
         return pa.Table.from_arrays(arrays, schema=self.job.stored_schema)
 
@@ -364,6 +366,11 @@ def _as_stored(array: Any, stored_type: pa.DataType) -> Any:
         values = _as_stored(array.values, stored_type.value_type)
         return pa.ListArray.from_arrays(array.offsets, values, type=stored_type, mask=array.is_null())
     return array.cast(stored_type)
+
+
+def _without_empty_lists(lists: pa.Array) -> pa.Array:
+    is_empty = pc.equal(pc.list_value_length(lists), 0)
+    return pc.if_else(is_empty, pa.scalar(None, lists.type), lists) if pc.any(is_empty).as_py() else lists
 
 
 def _mix_entries(text: np.ndarray[Any, Any], entries: pa.Array) -> None:

@@ -9,8 +9,10 @@ from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from tailpipe.config.schema import BlockSchema
+from tailpipe.config.values import Config
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.plugins.contract import ConnectionType, FormatType, Plugin, SourceType
+from tailpipe.tables.custom import custom_table
 from tailpipe.tables.table import Table
 
 GROUP = "tailpipe.plugins"
@@ -93,6 +95,20 @@ def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Regis
     if claims:
         raise ConfigError(claims)
     return registry
+
+
+def known_tables(config: Config, registry: Registry) -> dict[str, Table]:
+    """Tables of plugins, and those of the configuration, which may not take a plugin's name."""
+    tables = dict(registry.tables)
+    problems = []
+    for name, table in config.tables.items():
+        try:
+            tables[name] = custom_table(table, registry.tables.get(name))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return tables
 
 
 def _by_name(

@@ -14,7 +14,7 @@ from tailpipe.formats.format import Format
 from tailpipe.tables.fields import RECORD, Shape, quoted, record_shape, source_path
 from tailpipe.tables.standard import TP_COLUMNS, WRITER_COLUMNS
 from tailpipe.tables.table import Column, Table
-from tailpipe.tables.types import ListOf, parse_type, spark_type
+from tailpipe.tables.types import spark_type
 from tailpipe.tables.values import ColumnValue, column_value, literal
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _value(column: Column, recipe: Recipe, shape: Shape) -> ColumnValue:
 def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
     own = [column.name for column in recipe.table.columns]
     standard = {
-        name: _without_empty_list(sql, name)
+        name: sql
         for name, sql in recipe.table.standard.items()
         if name not in own and name not in WRITER_COLUMNS
     }
@@ -124,13 +124,6 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
         "reason",
         "raw",
     )
-
-
-def _without_empty_list(sql: str, name: str) -> str:
-    type_ = next(column.type for column in TP_COLUMNS if column.name == name)
-    if not isinstance(parse_type(type_), ListOf):
-        return sql
-    return f"CASE WHEN size({sql}) > 0 THEN {sql} END"
 
 
 def _finish(rows: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:

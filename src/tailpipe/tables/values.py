@@ -97,10 +97,15 @@ def _nulled(text: str, tokens: Sequence[str]) -> str:
 
 def _json_text(text: str) -> str:
     """JSON scalars come out of a record without their quotes; those that need them get them back."""
+    is_scalar = f"{text} RLIKE r'^(-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?|true|false)$'"
     escaped = f"replace(replace({text}, r'\\', r'\\\\'), '\"', r'\\\"')"
-    looks_like_json = f"{text} RLIKE r'^(?s)([\\[{{].*|-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?|true|false)$'"
-    quoted = f"concat('\"', replace(replace(replace({escaped}, '\\n', r'\\n'), '\\r', r'\\r'), '\\t', r'\\t'), '\"')"
-    return f"CASE WHEN {text} IS NULL OR {looks_like_json} THEN {text} ELSE {quoted} END"
+    for character in ("n", "r", "t"):
+        escaped = f"replace({escaped}, '\\{character}', r'\\{character}')"
+    # Objects and lists are by far the most: one look at the first character decides.
+    return (
+        f"CASE WHEN left({text}, 1) IN ('{{', '[') OR {text} IS NULL THEN {text} "
+        f"WHEN {is_scalar} THEN {text} ELSE concat('\"', {escaped}, '\"') END"
+    )
 
 
 def _typed_items(sql: str, type_: DataType) -> str:

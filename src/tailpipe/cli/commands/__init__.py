@@ -1,0 +1,1 @@
+"""One module per command: HELP, configure(parser), run(arguments)."""

@@ -4,14 +4,14 @@ from tailpipe.tables.table import Column, Table, struct_column
 
 _RESOURCES = "struct(accountId varchar, ARN varchar, type varchar)[]"
 
-# Of each resource: its ARN, the account in it, and the plain name of a bucket, instance or volume.
+# Of each ARN, split at its colons: the ARN, the account in it, and the plain name of a bucket, instance or volume.
 _AKAS_OF_ARN = """
     array_compact(array(
-        arn,
-        nullif(split(arn, ':')[4], ''),
-        CASE WHEN split(arn, ':')[2] = 's3' THEN nullif(split(split(arn, ':')[5], '/')[0], '') END,
-        CASE WHEN split(arn, ':')[2] = 'ec2' AND split(arn, ':')[5] RLIKE '^(instance|volume)/.'
-             THEN split(split(arn, ':')[5], '/')[1] END
+        array_join(parts, ':'),
+        nullif(parts[4], ''),
+        CASE WHEN parts[2] = 's3' THEN nullif(split_part(parts[5], '/', 1), '') END,
+        CASE WHEN parts[2] = 'ec2' AND parts[5] RLIKE '^(instance|volume)/.'
+             THEN split_part(parts[5], '/', 2) END
     ))
 """
 
@@ -100,10 +100,13 @@ TABLE = Table(
         "tp_timestamp": "event_time",
         "tp_source_ip": "source_ip_address",
         "tp_ips": "array_compact(array(source_ip_address))",
-        "tp_akas": f"""flatten(transform(
-            filter(transform(resource_list, resource -> resource.ARN), arn -> size(split(arn, ':')) >= 6),
-            arn -> {_AKAS_OF_ARN}
-        ))""",
+        "tp_akas": f"""CASE WHEN resource_list IS NOT NULL THEN flatten(transform(
+            filter(
+                transform(resource_list, resource -> split(coalesce(resource.ARN, ''), ':')),
+                parts -> size(parts) >= 6
+            ),
+            parts -> {_AKAS_OF_ARN}
+        )) END""",
         "tp_usernames": """array_compact(array(
             CASE WHEN user_identity.access_key_id LIKE 'AKIA%' THEN user_identity.access_key_id END,
             user_identity.user_name

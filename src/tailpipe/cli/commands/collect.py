@@ -1,0 +1,100 @@
+"""`tailpipe collect`: bring logs into the lake."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tailpipe.collect.plan import AskedWindow
+
+HELP = "Collect logs into the lake."
+
+_EXAMPLES = """
+examples:
+  tailpipe collect                                       every partition
+  tailpipe collect aws_cloudtrail_log                    every partition of a table
+  tailpipe collect aws_cloudtrail_log.prod nginx_access_log.* --from T-180d
+  tailpipe collect --dry-run                             show what would be done
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "partitions",
+        nargs="*",
+        metavar="PARTITION",
+        help="a table, table.partition or a partition's name; * matches any text; none means all",
+    )
+    parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="TIME",
+        help="2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024 or T-30d (units Y m W d H M)",
+    )
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the same; a date includes that day")
+    parser.add_argument("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
+    parser.add_argument("--dry-run", action="store_true", help="show the plan and do nothing")
+    parser.add_argument(
+        "--progress",
+        nargs="?",
+        const="true",
+        default="true",
+        choices=("true", "false"),
+        help="show progress on standard error (default: true)",
+    )
+    parser.add_argument(
+        "--output", choices=("text", "json"), default="text", help="how the summary or plan is printed"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    import os
+    from pathlib import Path
+
+    from tailpipe.cli.progress import make_watcher
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.cli.summary import exit_code, print_plan, print_summary
+    from tailpipe.collect.run import Collection
+    from tailpipe.collect.selection import select
+    from tailpipe.collect.target import make_targets
+    from tailpipe.engine.settings import engine_settings
+
+    setup = load_setup(arguments)
+    targets = select(arguments.partitions, make_targets(setup.config, setup.registry))
+    with make_watcher(is_shown=arguments.progress == "true") as watcher:
+        collection = Collection(
+            targets=targets,
+            data_dir=setup.data_dir,
+            asked=_asked_window(arguments, setup.now),
+            lookback=setup.workspace.lookback,
+            engine=engine_settings(setup.workspace, os.environ, arguments.engine),
+            now=setup.now,
+            watcher=watcher,
+            engine_log=Path("/dev/stderr") if arguments.debug else None,
+        )
+        if arguments.dry_run:
+            plans = collection.plan()
+        else:
+            outcome = collection.execute()
+    if arguments.dry_run:
+        return print_plan(plans, arguments.output)
+    print_summary(outcome, arguments.output)
+    return exit_code(outcome)
+
+
+def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
+    from tailpipe.collect.plan import AskedWindow
+    from tailpipe.errors import UsageError
+    from tailpipe.times import parse_moment
+
+    start = parse_moment(arguments.start, now=now) if arguments.start else None
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end else None
+    if start and end and start >= end:
+        raise UsageError(
+            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
+            hint="a date given to --to includes that day",
+        )
+    return AskedWindow(start, end)

@@ -1,0 +1,30 @@
+"""`tailpipe config check`: is the configuration right?"""
+
+from __future__ import annotations
+
+import argparse
+
+from tailpipe.errors import EXIT_DONE
+
+HELP = "Check the configuration."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions.add_parser(
+        "check", help="read all .tpc files and report every problem", description="Report every problem."
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.cli.terminal import counted, say
+    from tailpipe.collect.target import make_targets
+    from tailpipe.engine.settings import engine_settings
+
+    setup = load_setup(arguments)
+    engine_settings(setup.workspace, {})
+    targets = make_targets(setup.config, setup.registry)
+    files = counted(len(setup.config.files), "file")
+    say(f"{files}, {counted(len(targets), 'partition')}, {counted(len(setup.config.tables), 'table')}: no problems")
+    return EXIT_DONE

@@ -1,0 +1,105 @@
+"""The command `tailpipe`: finds the command's module, runs it, turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from tailpipe import __version__
+from tailpipe.cli import commands
+from tailpipe.errors import EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError
+
+DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL."
+
+
+def run(argv: Sequence[str] | None = None) -> None:
+    sys.exit(main(sys.argv[1:] if argv is None else argv))
+
+
+def main(argv: Sequence[str]) -> int:
+    arguments = _parser(argv).parse_args(argv)
+    if arguments.command is None:
+        _parser(argv).print_help()
+        return EXIT_USAGE
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except TailpipeError as error:
+        if arguments.debug:
+            raise
+        _tell(str(error))
+        return error.exit_code
+    except KeyboardInterrupt:
+        _tell("Interrupted. What was committed is kept; the next run takes up the rest.")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left, as `head` does; nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if arguments.debug:
+            raise
+        _tell(f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it")
+        return EXIT_PARTIAL
+    return code
+
+
+def command_names() -> list[str]:
+    return sorted(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
+
+
+def _command(name: str) -> ModuleType:
+    return import_module(f"{commands.__name__}.{name.replace('-', '_')}")
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Only the command that is asked for declares its arguments; the others are a line of help."""
+    parser = argparse.ArgumentParser(
+        prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)]
+    )
+    parser.add_argument("--version", "-v", action="version", version=f"tailpipe {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    asked = next((word for word in argv if word in command_names()), None)
+    for name in command_names():
+        module = _command(name)
+        subparser = subparsers.add_parser(
+            name,
+            help=module.HELP,
+            description=module.HELP,
+            parents=[_common_options(is_top=False)],
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == asked:
+            module.configure(subparser)
+            subparser.set_defaults(run=module.run)
+    return parser
+
+
+def _common_options(is_top: bool) -> argparse.ArgumentParser:
+    """Accepted before and after the command; given after it, they must not undo what stood before it."""
+
+    def default(value: object) -> object:
+        return value if is_top else argparse.SUPPRESS
+
+    options = argparse.ArgumentParser(add_help=False)
+    options.add_argument(
+        "--config-path",
+        action="append",
+        metavar="PATH",
+        default=default([]),
+        help="folder with .tpc files, or one such file; may be repeated, later ones win",
+    )
+    options.add_argument("--workspace", metavar="NAME", default=default(None), help="workspace to use")
+    options.add_argument(
+        "--debug", action="store_true", default=default(False), help="show stack traces and engine output"
+    )
+    return options
+
+
+def _tell(message: str) -> None:
+    sys.stderr.write(f"{message}\n")

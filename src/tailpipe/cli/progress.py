@@ -1,0 +1,154 @@
+"""What a run shows while it goes on: a live display in a terminal, plain lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tailpipe.cli.terminal import counted, note, seconds, size
+from tailpipe.collect.events import Watcher
+from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
+from tailpipe.collect.plan import PartitionPlan
+from tailpipe.collect.spool import Counts
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
+
+
+@contextmanager
+def make_watcher(is_shown: bool) -> Iterator[Watcher]:
+    if not is_shown:
+        yield Silence()
+    elif sys.stderr.isatty():
+        with LiveDisplay() as display:
+            yield display
+    else:
+        yield PlainLines()
+
+
+class Silence:
+    def waiting_for(self, what: str) -> None: ...
+    def partition_planned(self, plan: PartitionPlan) -> None: ...
+    def counted(self, counts: Counts) -> None: ...
+    def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None: ...
+    def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None: ...
+    def planning_again(self, reason: str) -> None: ...
+    def partition_finished(self, outcome: PartitionOutcome) -> None: ...
+
+
+class PlainLines(Silence):
+    """One line per event, for logs."""
+
+    def waiting_for(self, what: str) -> None:
+        note(f"{what} …")
+
+    def partition_planned(self, plan: PartitionPlan) -> None:
+        if plan.units:
+            work = f"{counted(len(plan.units), 'unit')}, {counted(plan.artifact_count, 'artifact')}"
+            note(f"{plan.target.name}: {work}, {size(plan.size_bytes)}")
+        else:
+            note(f"{plan.target.name}: nothing new")
+
+    def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
+        note(f"{plan.target.name} {unit.unit.label}: {_unit_words(unit)}")
+
+    def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
+        note(f"{plan.target.name} {failure.label}: failed: {failure.message}")
+
+    def planning_again(self, reason: str) -> None:
+        note(reason)
+
+
+class LiveDisplay(Silence):
+    """Two lines that change in place: what is going on, and how far it is."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live: Live = Live(
+            console=Console(stderr=True), get_renderable=self._render, refresh_per_second=8, transient=True
+        )
+        self._waiting = "reading the configuration"
+        self._plan: PartitionPlan | None = None
+        self._done = Counts()
+        self._running = Counts()
+        self._days: set[str] = set()
+        self._units = 0
+        self._since = self._started = time.monotonic()
+
+    def __enter__(self) -> LiveDisplay:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def waiting_for(self, what: str) -> None:
+        self._waiting = what
+        self._since = time.monotonic()
+
+    def partition_planned(self, plan: PartitionPlan) -> None:
+        self._plan = plan
+        self._done = self._running = Counts()
+        self._days, self._units = set(), 0
+        self._started = time.monotonic()
+
+    def counted(self, counts: Counts) -> None:
+        self._waiting = ""
+        self._running = counts
+
+    def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
+        self._done += Counts(len(unit.unit.artifacts), unit.size_bytes, unit.rows.read)
+        self._running = Counts()
+        self._days |= unit.days
+        self._units += 1
+
+    def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
+        self._live.console.print(
+            f"{plan.target.name} {failure.label}: failed: {failure.message}", markup=False, highlight=False
+        )
+
+    def planning_again(self, reason: str) -> None:
+        self._live.console.print(reason, markup=False, highlight=False)
+
+    def partition_finished(self, outcome: PartitionOutcome) -> None:
+        self._plan = None
+
+    def _render(self) -> Table:
+        from rich.progress_bar import ProgressBar
+        from rich.spinner import Spinner
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 1))
+        name = self._plan.target.name if self._plan else ""
+        if self._waiting or self._plan is None:
+            elapsed = seconds(time.monotonic() - self._since)
+            grid.add_row(Spinner("dots"), Text(f"{name}  {self._waiting} … {elapsed}".strip()))
+            return grid
+        now = self._done + self._running
+        bar = ProgressBar(total=max(1, self._plan.size_bytes), completed=now.size_bytes, width=30)
+        grid.add_row(Spinner("dots"), Text(name), bar, Text(self._counts_words(now)))
+        return grid
+
+    def _counts_words(self, now: Counts) -> str:
+        assert self._plan is not None
+        elapsed = time.monotonic() - self._started
+        rate = f"{now.rows / elapsed:,.0f} rows/s" if elapsed > 0.5 else ""
+        return (
+            f"{now.artifacts:,}/{self._plan.artifact_count:,} artifacts  "
+            f"{size(now.size_bytes)}/{size(self._plan.size_bytes)}  {now.rows:,} rows  "
+            f"{counted(len(self._days), 'day')} done  {rate}"
+        )
+
+
+def _unit_words(unit: UnitDone) -> str:
+    words = f"{counted(unit.rows.stored, 'row')} stored"
+    words += f", {unit.rows.filtered:,} filtered" if unit.rows.filtered else ""
+    words += f", {unit.rows.rejected:,} rejected" if unit.rows.rejected else ""
+    return f"{words} from {counted(len(unit.unit.artifacts), 'artifact')}"

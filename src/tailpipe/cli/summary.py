@@ -1,0 +1,158 @@
+"""The closing words of a run, and the plan of a dry one: for people, or as JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tailpipe.cli.terminal import counted, say, seconds, size
+from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, Rows, RunOutcome
+from tailpipe.collect.plan import END_OF_TIME, Listing, PartitionPlan
+from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_SOURCE
+from tailpipe.times import Window
+
+_SKIP_WORDS = {"layout": "do not match the file_layout", "outside window": "outside the window"}
+
+
+def exit_code(outcome: RunOutcome) -> int:
+    if not outcome.failed:
+        return EXIT_DONE
+    only_unlisted = all(failure.label == UNLISTED for failure in outcome.failed)
+    return EXIT_SOURCE if only_unlisted else EXIT_PARTIAL
+
+
+def print_summary(outcome: RunOutcome, form: str) -> None:
+    if form == "json":
+        say(json.dumps(_outcome_json(outcome), indent=2))
+        return
+    for partition in outcome.partitions:
+        _print_partition(partition)
+    rows = outcome.rows
+    rate = f", {rows.read / outcome.seconds:,.0f} rows/s" if rows.read and outcome.seconds else ""
+    say(f"{_balance(rows)}  ({seconds(outcome.seconds)}{rate})")
+    if outcome.failed:
+        say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes them up again")
+
+
+def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
+    if form == "json":
+        say(json.dumps({"partitions": [_plan_json(plan) for plan in plans]}, indent=2))
+        return EXIT_DONE
+    for plan in plans:
+        say(f"{plan.target.name}  window {_window(plan.window)}")
+        for unit in plan.units:
+            say(f"  {unit.label:<16}  {counted(len(unit.artifacts), 'artifact'):>16}  {size(unit.size_bytes):>10}")
+        total = f"{counted(plan.artifact_count, 'artifact')}, {size(plan.size_bytes)}"
+        say(f"  {counted(len(plan.units), 'unit')}, {total}")
+        if not plan.units:
+            _print_reasons(plan.listings, plan.window)
+    return EXIT_DONE
+
+
+def _print_partition(partition: PartitionOutcome) -> None:
+    say(partition.name)
+    if partition.done:
+        days = counted(len(partition.days), "day")
+        read = size(sum(unit.size_bytes for unit in partition.done))
+        stored = size(sum(unit.stored_bytes for unit in partition.done))
+        files = counted(sum(unit.files for unit in partition.done), "file")
+        say(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
+        say(f"  {_balance(partition.rows)}")
+    if partition.rows.outside:
+        say(f"  {counted(partition.rows.outside, 'row')} outside the window {_window(partition.window)}")
+    if partition.rows.rejected:
+        name = partition.name.split(".", 1)
+        where = f"table_name = '{name[0]}' and partition = '{name[1]}'"
+        say(f'  see: tailpipe query "select * from tailpipe.rejects where {where}"')
+    if not partition.rows.stored:
+        _print_reasons(partition.listings, partition.window)
+    for listing in partition.listings:
+        if listing.changed:
+            say(f"  {counted(len(listing.changed), 'artifact')} changed since collected and left alone: {listing.changed[0]}")
+    for failure in partition.failed:
+        say(f"  failed: {failure.label}: {failure.message}")
+
+
+def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
+    """A run that stores nothing says why."""
+    for listing in listings:
+        parts = [f"{listing.listed:,} listed"]
+        parts += [f"{listing.known:,} known"] if listing.known else []
+        parts += [f"{count:,} {_SKIP_WORDS.get(reason, reason)}" for reason, count in listing.skipped.items()]
+        parts += [f"{listing.planned:,} to read"] if listing.planned else []
+        say(f"  source {listing.source}: {', '.join(parts)}")
+        if listing.mismatch_example:
+            say(f"    for example {listing.mismatch_example}")
+        if listing.newest:
+            say(f"    newest: {listing.newest}")
+        if "outside window" in listing.skipped and not listing.planned:
+            say(f"    hint: the window is {_window(window)}; --from and --to choose another")
+
+
+def _balance(rows: Rows) -> str:
+    return (
+        f"rows in {rows.read:,} = stored {rows.stored:,} + filtered {rows.filtered:,} + rejected {rows.rejected:,}"
+    )
+
+
+def _window(window: Window) -> str:
+    end = "now" if window.end == END_OF_TIME else window.end.strftime("%Y-%m-%d %H:%M")
+    return f"{window.start:%Y-%m-%d %H:%M} to {end}"
+
+
+def _outcome_json(outcome: RunOutcome) -> dict[str, Any]:
+    return {
+        "engine": outcome.engine,
+        "seconds": round(outcome.seconds, 3),
+        "timings": dict(outcome.timings),
+        "rows": _rows_json(outcome.rows),
+        "partitions": [_partition_json(partition) for partition in outcome.partitions],
+    }
+
+
+def _partition_json(partition: PartitionOutcome) -> dict[str, Any]:
+    return {
+        "partition": partition.name,
+        "window": _window_json(partition.window),
+        "artifacts": partition.artifacts,
+        "days": sorted(partition.days),
+        "size_bytes": sum(unit.size_bytes for unit in partition.done),
+        "raw_bytes": sum(unit.raw_bytes for unit in partition.done),
+        "stored_bytes": sum(unit.stored_bytes for unit in partition.done),
+        "files": sum(unit.files for unit in partition.done),
+        "rows": _rows_json(partition.rows),
+        "failed": [vars(failure) for failure in partition.failed],
+        "sources": [_listing_json(listing) for listing in partition.listings],
+    }
+
+
+def _plan_json(plan: PartitionPlan) -> dict[str, Any]:
+    return {
+        "partition": plan.target.name,
+        "window": _window_json(plan.window),
+        "units": [
+            {"unit": unit.key, "artifacts": len(unit.artifacts), "size_bytes": unit.size_bytes}
+            for unit in plan.units
+        ],
+        "sources": [_listing_json(listing) for listing in plan.listings],
+    }
+
+
+def _rows_json(rows: Rows) -> dict[str, int]:
+    return {
+        "in": rows.read,
+        "stored": rows.stored,
+        "filtered": rows.filtered,
+        "rejected": rows.rejected,
+        "outside_window": rows.outside,
+    }
+
+
+def _listing_json(listing: Listing) -> dict[str, Any]:
+    return vars(listing) | {"skipped": dict(listing.skipped), "changed": list(listing.changed)}
+
+
+def _window_json(window: Window) -> dict[str, str | None]:
+    end = None if window.end == END_OF_TIME else window.end.isoformat()
+    return {"from": window.start.isoformat(), "to": end}
