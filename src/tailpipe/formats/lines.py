@@ -24,7 +24,7 @@ def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
             yield refused(valid_utf8(block.head), position, size_reason("line", block.size_bytes))
             position += 1
             continue
-        lines, count = _split(valid_utf8(block), position)
+        lines, count = split_lines(valid_utf8(block), position)
         position += count
         if len(lines.raw):
             yield lines
@@ -33,7 +33,7 @@ def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
 def cut_text(chunks: Iterator[bytes]) -> Iterator[Cut]:
     """Lines for the regex pass: those that hold the field separator are refused."""
     for lines in cut_lines(chunks):
-        yield _refuse_separators(lines)
+        yield refuse_separators(lines)
 
 
 def size_reason(what: str, size_bytes: int) -> str:
@@ -54,7 +54,7 @@ def strings(data: bytes, offsets: np.ndarray[tuple[int], np.dtype[np.int32]]) ->
     return pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def _split(block: bytes, first_position: int) -> tuple[Cut, int]:
+def split_lines(block: bytes, first_position: int) -> tuple[Cut, int]:
     """The lines of a block that ends with LF, and how many there were with the empty ones."""
     if b"\r" in block:
         block = block.replace(b"\r\n", b"\n")
@@ -71,7 +71,7 @@ def _split(block: bytes, first_position: int) -> tuple[Cut, int]:
     return Cut(raw, pa.array(positions), pa.nulls(len(raw), pa.string())), count
 
 
-def _refuse_separators(lines: Cut) -> Cut:
+def refuse_separators(lines: Cut) -> Cut:
     data = lines.raw.buffers()[2]
     if data is None or not (np.frombuffer(data, np.uint8) == ord(SEPARATOR)).any():
         return lines

@@ -1,0 +1,150 @@
+"""Delimited text cut into records: a quoted value may run over lines, a header names the values."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tailpipe.formats.format import Cut
+from tailpipe.formats.lines import SEPARATOR, refuse_separators
+from tailpipe.formats.quoted_lines import cut_quoted_lines
+from tailpipe.formats.text import MAX_RECORD_BYTES
+
+# Java's regex goes one call deeper for each doubled quote, and a task dies when its stack is full.
+_MOST_DOUBLED_QUOTES = 500
+
+csv.field_size_limit(MAX_RECORD_BYTES)
+
+
+@dataclass(frozen=True)
+class Dialect:
+    delimiter: str = ","
+    quote: str = '"'
+    has_header: bool = False
+    comment: str = ""
+    skipped_lines: int = 0
+
+
+def cut_records(chunks: Iterator[bytes], dialect: Dialect, planned: Sequence[str]) -> Iterator[Cut]:
+    """Records without header, comments and empty lines; `position` is the line a record starts on.
+
+    Where the header is not `planned`, records are written anew in that order.
+    """
+    cuts = _without_preamble(cut_quoted_lines(chunks, dialect.quote, dialect.delimiter), dialect)
+    if not dialect.has_header:
+        yield from (_finished(cut, dialect) for cut in cuts)
+        return
+    header, cuts = _header(cuts, dialect)
+    is_as_planned = not planned or header == tuple(planned)
+    for cut in cuts:
+        yield _finished(cut if is_as_planned else _rearranged(cut, header, planned, dialect), dialect)
+
+
+def first_values(sample: bytes, dialect: Dialect) -> tuple[str, ...]:
+    """The header's names, or `column0`, `column1`… after the first record of a file without one."""
+    lines = _without_preamble(cut_quoted_lines(iter([sample]), dialect.quote, dialect.delimiter), dialect)
+    for cut in lines:
+        values = values_of(cut.raw[0].as_py(), dialect)
+        if dialect.has_header:
+            return tuple(_names(values))
+        width = len(str(len(values) - 1))
+        return tuple(f"column{number:0{width}}" for number in range(len(values)))
+    return ()
+
+
+def values_of(text: str, dialect: Dialect) -> list[str]:
+    delimiter = dialect.delimiter
+    if len(delimiter) > 1:
+        text, delimiter = text.replace(delimiter, "\x02"), "\x02"
+    if not dialect.quote:
+        return [value.replace("\x02", dialect.delimiter) for value in text.split(delimiter)]
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, quotechar=dialect.quote)
+    return [value.replace("\x02", dialect.delimiter) for row in rows for value in row]
+
+
+def _names(values: Sequence[str]) -> list[str]:
+    """Header names without spaces around them; a nameless or repeated column gets a name of its own."""
+    names: list[str] = []
+    for number, value in enumerate(values):
+        name = value.strip() or f"column{number}"
+        names.append(name if name not in names else f"{name}_{number}")
+    return names
+
+
+def _header(cuts: Iterator[Cut], dialect: Dialect) -> tuple[tuple[str, ...], Iterator[Cut]]:
+    for cut in cuts:
+        names = tuple(_names(values_of(cut.raw[0].as_py(), dialect)))
+        rest = Cut(cut.raw[1:], cut.position[1:], cut.reason[1:])
+        return names, _after(rest, cuts)
+    return (), cuts
+
+
+def _after(first: Cut, cuts: Iterator[Cut]) -> Iterator[Cut]:
+    if len(first.raw):
+        yield first
+    yield from cuts
+
+
+def _without_preamble(cuts: Iterator[Cut], dialect: Dialect) -> Iterator[Cut]:
+    for cut in cuts:
+        keep = np.asarray(cut.position) > dialect.skipped_lines
+        if dialect.comment:
+            keep &= np.array([not text.startswith(dialect.comment) for text in cut.raw.to_pylist()])
+        if not keep.all():
+            mask = pa.array(keep)
+            cut = Cut(cut.raw.filter(mask), cut.position.filter(mask), cut.reason.filter(mask))
+        if len(cut.raw):
+            yield cut
+
+
+def _rearranged(cut: Cut, header: Sequence[str], planned: Sequence[str], dialect: Dialect) -> Cut:
+    texts, reasons = [], []
+    for text, reason in zip(cut.raw.to_pylist(), cut.reason.to_pylist(), strict=True):
+        values = values_of(text, dialect) if reason is None else []
+        if reason is None and len(values) != len(header):
+            reason = f"line has {len(values)} values, the header has {len(header)}"
+        if reason is None:
+            by_name = dict(zip(header, values, strict=True))
+            text = _written([by_name.get(name, "") for name in planned], dialect)
+        texts.append(text)
+        reasons.append(reason)
+    return Cut(pa.array(texts, pa.string()), cut.position, pa.array(reasons, pa.string()))
+
+
+def _written(values: Sequence[str], dialect: Dialect) -> str:
+    quote = dialect.quote
+    if not quote:
+        return dialect.delimiter.join(values)
+    return dialect.delimiter.join(
+        f"{quote}{value.replace(quote, quote * 2)}{quote}"
+        if dialect.delimiter in value or quote in value or "\n" in value
+        else value
+        for value in values
+    )
+
+
+def _finished(cut: Cut, dialect: Dialect) -> Cut:
+    cut = refuse_separators(cut)
+    doubled = (dialect.quote * 2).encode()
+    data = cut.raw.buffers()[2]
+    if not doubled or data is None or bytes(data).count(doubled) <= _MOST_DOUBLED_QUOTES:
+        return cut
+    texts = [_split_early(text, dialect) for text in cut.raw.to_pylist()]
+    return Cut(pa.array(texts, pa.string()), cut.position, cut.reason)
+
+
+def _split_early(text: str, dialect: Dialect) -> str:
+    """A record with very many quotes becomes what the regex pass would have made of it."""
+    if text.count(dialect.quote * 2) <= _MOST_DOUBLED_QUOTES or SEPARATOR in text:
+        return text
+    quoted = dialect.quote
+    return "".join(SEPARATOR + _signed(value, quoted) for value in values_of(text, dialect))
+
+
+def _signed(value: str, quote: str) -> str:
+    return f"{quote}{value.replace(quote, quote * 2)}" if quote in value else value
