@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -12,7 +11,7 @@ from tailpipe.errors import ConfigError, Problem
 from tailpipe.formats.format import Format
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Source
-from tailpipe.tables.expressions import Expression, translate
+from tailpipe.tables.expressions import Expression, column_names, translate
 from tailpipe.tables.fields import RECORD, quoted, source_path
 from tailpipe.tables.shape import column_types
 from tailpipe.tables.standard import WRITER_COLUMNS
@@ -87,8 +86,7 @@ def with_mapped_fields(table: Table, fields: tuple[str, ...]) -> Table:
 def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Recipe:
     """How records of a format become rows of the target's table; expressions are checked here."""
     table = with_mapped_fields(target.table, fields or ())
-    names = dict.fromkeys(fields, "VARCHAR") if fields is not None else _AnyField()
-    transforms = {column.name: _transform(column, names) for column in table.columns if column.transform}
+    transforms = {column.name: _transform(column, fields) for column in table.columns if column.transform}
     return Recipe(
         table=table,
         format=format,
@@ -100,26 +98,13 @@ def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Re
     )
 
 
-class _AnyField(dict[str, str]):
-    """Fields of a format that only the data tells: every name may occur, as text."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> str:
-        return "VARCHAR"
-
-    def get(self, name: str, default: object = None) -> str:  # type: ignore[override]
-        return "VARCHAR"
-
-
-def _transform(column: Column, names: Mapping[str, str]) -> Expression:
+def _transform(column: Column, fields: tuple[str, ...] | None) -> Expression:
+    """Fields that only the data tells may have any name: those the expression uses are taken as text."""
+    text = column.transform or ""
+    names = dict.fromkeys(column_names(text) if fields is None else fields, "VARCHAR")
+    bindings = {name: f"{RECORD}.{quoted(name)}" for name in names}
     what = f'transform of column "{column.name}"'
-    position = column.position
-    plain = translate(column.transform or "", names, position=position, what=what)
-    bindings = {name: f"{RECORD}.{quoted(name)}" for name in plain.columns}
-    bound = translate(column.transform or "", names, bindings=bindings, position=position, what=what)
-    return Expression(bound.sql, plain.columns)
+    return translate(text, names, bindings=bindings, position=column.position, what=what)
 
 
 def _condition(target: Target, table: Table) -> str | None:

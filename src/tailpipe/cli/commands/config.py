@@ -10,9 +10,8 @@ HELP = "Check the configuration."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser(
-        "check", help="read all .tpc files and report every problem", description="Report every problem."
+    parser.add_argument(
+        "action", choices=("check",), help="check: read all .tpc files and report every problem"
     )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from tailpipe.errors import ConfigError, Position, Problem
 from tailpipe.tables.expressions.bind import Binder
 from tailpipe.tables.expressions.columns import Row
@@ -16,7 +18,7 @@ from tailpipe.tables.expressions.emit import FUNCTIONS, Emitter, check_functions
 from tailpipe.tables.expressions.parse import ExpressionError, parse_expression
 from tailpipe.tables.types import DataType, duckdb_type, parse_type
 
-__all__ = ["FUNCTIONS", "Expression", "translate"]
+__all__ = ["FUNCTIONS", "Expression", "column_names", "translate"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,15 @@ def translate(
         return _translated(text, types, bindings or {})
     except ExpressionError as error:
         raise ConfigError([Problem(f"{what}: {error.message}.", position, error.hint)]) from None
+
+
+def column_names(text: str) -> tuple[str, ...]:
+    """The names an expression uses as columns, first parts of dotted ones; none where it cannot be read."""
+    try:
+        tree = parse_expression(text)
+    except ExpressionError:
+        return ()
+    return tuple(dict.fromkeys(column.parts[0].name for column in tree.find_all(exp.Column)))
 
 
 def _translated(text: str, types: Mapping[str, DataType], bindings: Mapping[str, str]) -> Expression:
