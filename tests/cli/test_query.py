@@ -164,7 +164,10 @@ def test_interrupted_it_ends_at_once(home: Path) -> None:
     ) as process:
         time.sleep(2)
         process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate(timeout=20)
+        try:
+            _, complaint = process.communicate(timeout=20)
+        finally:
+            process.kill()
     assert "Traceback" not in complaint
     assert process.returncode == 130
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 
 import duckdb
@@ -19,9 +21,10 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+@contextmanager
 def open_connection(
     *, memory_max_mb: int | None = None, cores: int | None = None
-) -> duckdb.DuckDBPyConnection:
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Spills into the system's temporary directory, never into the working directory."""
     settings = dict(_SETTINGS)
     settings["temp_directory"] = os.path.join(tempfile.gettempdir(), f"tailpipe-query-{os.getpid()}")
@@ -30,8 +33,13 @@ def open_connection(
     if cores is not None:
         settings["threads"] = str(cores)
     connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET TimeZone = 'UTC'")
-    return connection
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        # Closing waits for a running query, and after Ctrl-C it is still running.
+        connection.interrupt()
+        connection.close()
 
 
 def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:

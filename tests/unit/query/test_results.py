@@ -10,7 +10,6 @@ import duckdb
 import pytest
 
 from tailpipe.errors import QueryError
-from tailpipe.query.connection import open_connection
 from tailpipe.query.results import BATCH_ROWS, run_script
 
 TABLES = ("aws_cloudtrail_log", "nginx_access_log")
@@ -47,14 +46,6 @@ def test_statements_run_in_order(
 def test_order_of_rows_is_kept(connection: duckdb.DuckDBPyConnection) -> None:
     (numbers,) = answers(connection, "select i from range(100000) t(i) order by i desc")
     assert [int(number or -1) for (number,) in numbers] == list(range(99999, -1, -1))
-
-
-def prepared() -> duckdb.DuckDBPyConnection:
-    connection = open_connection()
-    connection.execute(
-        "create view aws_cloudtrail_log as select 1 as event_name, {'arn': 'x'} as user_identity"
-    )
-    return connection
 
 
 @pytest.mark.parametrize(
@@ -98,14 +89,17 @@ def prepared() -> duckdb.DuckDBPyConnection:
         ),
     ],
 )
-def test_errors(script: str, message: str) -> None:
-    with pytest.raises(QueryError) as caught, prepared() as connection:
+def test_errors(connection: duckdb.DuckDBPyConnection, script: str, message: str) -> None:
+    connection.execute(
+        "create view aws_cloudtrail_log as select 1 as event_name, {'arn': 'x'} as user_identity"
+    )
+    with pytest.raises(QueryError) as caught:
         [list(result.text_batches()) for result in run_script(connection, script, TABLES)]
     assert str(caught.value) == message
 
 
-def test_without_any_table_the_hint_says_what_to_do() -> None:
-    with pytest.raises(QueryError, match="run tailpipe collect"), open_connection() as connection:
+def test_without_any_table_the_hint_says_what_to_do(connection: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(QueryError, match="run tailpipe collect"):
         list(run_script(connection, "from aws_cloudtrail_log"))
 
 
