@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import time
@@ -52,15 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
     options = _output_options(arguments, sys.stdout)
     restriction = _restriction(arguments, datetime.now(UTC))
     scripts = _scripts(arguments.sql, sys.stdin)
-    try:
-        for number, result in enumerate(_results(arguments, scripts, restriction)):
-            if number and arguments.output not in SELF_DELIMITING:
-                sys.stdout.write("\n")
-            write(result, sys.stdout, options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has seen enough (`| head`). What is still buffered must not fail again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for number, result in enumerate(_results(arguments, scripts, restriction)):
+        if number and arguments.output not in SELF_DELIMITING:
+            sys.stdout.write("\n")
+        write(result, sys.stdout, options)
     if arguments.timing:
         sys.stderr.write(f"time: {time.perf_counter() - started:.3f} s\n")
     return EXIT_DONE
@@ -75,7 +69,7 @@ def _results(
     from tailpipe.query.results import run_script
     from tailpipe.query.views import create_views
 
-    setup = load_setup(arguments)
+    setup = load_setup(arguments, needs_config=False)
     partitions, workspace = setup.partitions.values(), setup.workspace
     lake = find_lake(setup.data_dir, setup.tables, [partition.table for partition in partitions])
     if restriction.partitions:
