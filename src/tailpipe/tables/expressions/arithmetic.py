@@ -6,7 +6,15 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from tailpipe.tables.expressions.operand import INTEGERS, REALS, Operand, as_bigint, as_double, as_timestamp
+from tailpipe.tables.expressions.operand import (
+    INTEGERS,
+    REALS,
+    Operand,
+    as_bigint,
+    as_double,
+    as_timestamp,
+    within,
+)
 from tailpipe.tables.expressions.parse import ExpressionError
 from tailpipe.tables.types import DataType, Scalar, spark_type
 
@@ -31,15 +39,15 @@ def computed(operator: type[exp.Expr], left: Operand, right: Operand, type_: Dat
     if operator is exp.Div:
         return _divided(as_double(left), as_double(right))
     if left.is_integer and right.is_integer:
-        return _on_integers(operator, as_bigint(left), as_bigint(right))
+        return within(_on_integers(operator, as_bigint(left), as_bigint(right)), type_)
     if left.name in REALS or right.name in REALS:
         return _on_reals(operator, as_double(left), as_double(right))
     return _on_decimals(operator, left, right, type_)
 
 
-def negated(operand: Operand) -> str:
+def negated(operand: Operand, type_: DataType | None) -> str:
     if operand.is_integer:
-        return f"try_subtract({ZERO}, {as_bigint(operand)})"
+        return within(f"try_subtract({ZERO}, {as_bigint(operand)})", type_)
     if operand.name in REALS or operand.name == "DECIMAL":
         return f"-{operand.sql}"
     raise operand.refuse("a number")

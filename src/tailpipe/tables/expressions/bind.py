@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import duckdb
 from sqlglot import exp
 
+from tailpipe.errors import ConfigError
 from tailpipe.tables.expressions.parse import ExpressionError, duckdb_text
 from tailpipe.tables.types import DataType, Scalar, duckdb_type, parse_type
 
 ROW = '"tailpipe row"'
 VOLATILE = frozenset({"now", "current_timestamp", "get_current_timestamp", "today", "current_date"})
+ARROWS = (exp.JSONExtract, exp.JSONExtractScalar)
+WRITTEN_ANEW = (exp.Interval, exp.Extract, exp.StrPosition)
 UNTYPED = (exp.DataType, exp.Identifier, exp.Var, exp.Interval, exp.PropertyEQ, exp.Any)
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
 
 
 class Binder:
     """A private in-memory DuckDB that knows the row's columns and holds no data."""
 
     def __init__(self, columns: Mapping[str, DataType]) -> None:
-        self._connection = duckdb.connect(
-            config={"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-        )
+        self._connection = _database().cursor()
         self._connection.execute("SET TimeZone = 'UTC'")
         if columns:
             listing = ", ".join(f"{quoted(name)} {_bindable(type_)}" for name, type_ in columns.items())
-            self._connection.execute(f"CREATE TABLE {ROW} ({listing})")
+            self._connection.execute(f"CREATE TEMP TABLE {ROW} ({listing})")
         self._from = f" FROM {ROW}" if columns else ""
 
     def close(self) -> None:
@@ -59,18 +66,18 @@ class Binder:
         return [_type(str(row[1])) for row in self._run(f"DESCRIBE SELECT {listing}{self._from}")]
 
     def _check_same_reading(self, text: str, tree: exp.Expr) -> None:
-        """`->` binds weaker in DuckDB than elsewhere: both parsers must see the same tree."""
-        if not any(isinstance(node, exp.JSONExtract | exp.JSONExtractScalar) for node in tree.walk()):
+        """Both parsers must see the same tree. Some nodes come back in other words; then arrows decide."""
+        if self._serialized(duckdb_text(_parenthesised(tree))) == self._serialized(text):
             return
-        mine = self._serialized(duckdb_text(_parenthesised(tree)))
-        if mine != self._serialized(text):
+        if not any(isinstance(node, WRITTEN_ANEW) for node in tree.walk()) or _has_loose_arrow(tree):
             raise ExpressionError(
-                "-> and ->> bind weaker than comparisons in DuckDB", "write (column ->> 'name') = 'value'"
+                "DuckDB reads this otherwise than it looks: -> and ->> bind weaker than other operators",
+                "put parentheses around the parts: (column ->> 'name') = 'value'",
             )
 
     def _serialized(self, text: str) -> Any:
         row = self._connection.execute("SELECT json_serialize_sql(?)", [f"SELECT ({text}\n)"]).fetchone()
-        return _without_places(json.loads(row[0])) if row else None
+        return _canonical(json.loads(row[0])) if row else None
 
     def _run(self, sql: str) -> list[Any]:
         try:
@@ -103,17 +110,31 @@ def _has_type(node: exp.Expr) -> bool:
 
 def _parenthesised(tree: exp.Expr) -> exp.Expr:
     copy = tree.copy()
-    extracts = [node for node in copy.walk() if isinstance(node, exp.JSONExtract | exp.JSONExtractScalar)]
+    extracts = [node for node in copy.walk() if isinstance(node, ARROWS)]
     for node in reversed(extracts):
         if node.parent is not None and not isinstance(node.parent, exp.Paren):
             node.replace(exp.Paren(this=node.copy()))
     return copy
 
 
-def _without_places(value: Any) -> Any:
+def _has_loose_arrow(tree: exp.Expr) -> bool:
+    return any(
+        node.parent is not None and not isinstance(node.parent, (exp.Paren, exp.Anonymous, *ARROWS))
+        for node in tree.find_all(*ARROWS)
+    )
+
+
+def _canonical(value: Any) -> Any:
+    """A parsed statement without places, letter case and the short form of IS NOT NULL."""
     if isinstance(value, dict):
-        return {key: _without_places(inner) for key, inner in value.items() if key != "query_location"}
-    return [_without_places(inner) for inner in value] if isinstance(value, list) else value
+        inner = {key: _canonical(part) for key, part in value.items() if key != "query_location"}
+        if inner.get("type") == "operator_is_not_null":
+            is_null = {**inner, "type": "operator_is_null"}
+            return {**inner, "type": "operator_not", "children": [is_null]}
+        return inner
+    if isinstance(value, list):
+        return [_canonical(part) for part in value]
+    return value.lower() if isinstance(value, str) else value
 
 
 def _bindable(type_: DataType) -> str:
@@ -122,7 +143,12 @@ def _bindable(type_: DataType) -> str:
 
 
 def _type(text: str) -> DataType | None:
-    return None if text.strip('"') in ("NULL", "UNKNOWN") else parse_type(text)
+    if text.strip('"') in ("NULL", "UNKNOWN"):
+        return None
+    try:
+        return parse_type(text)
+    except ConfigError:
+        raise ExpressionError(f"values of type {text} are not supported") from None
 
 
 def _first_line(error: duckdb.Error) -> str:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from tailpipe.tables.expressions.operand import INTEGERS, REALS, TIMES, WIDE, Operand
+from tailpipe.tables.expressions.operand import INTEGERS, REALS, TIMES, WIDE, Operand, within
 from tailpipe.tables.expressions.parse import ExpressionError
-from tailpipe.tables.reading import EXPONENT, FALSE, ISO_TIME, REAL_NUMBER, TRUE, WHOLE_NUMBER
+from tailpipe.tables.reading import (
+    EXPONENT,
+    FALSE,
+    ISO_TIME,
+    REAL_NUMBER,
+    TRUE,
+    UNSIGNED_MAXIMUM,
+    WHOLE_NUMBER,
+)
 from tailpipe.tables.types import DataType, Scalar, duckdb_type, spark_type
 
 CASTABLE = frozenset({*INTEGERS, *WIDE, *REALS, *TIMES, "DECIMAL", "BOOLEAN"})
@@ -61,7 +69,8 @@ def _from_text(text: str, target: Scalar) -> str:
     scientific = f"try_cast(try_cast({text} AS double) AS decimal(38,9))"
     number = f"CASE WHEN {text} RLIKE r'{EXPONENT}' THEN {scientific} ELSE {exact} END"
     rounded = f"try_cast(round({number}, {target.scale}) AS {spark_name})"
-    return f"CASE {whole}WHEN {text} RLIKE r'{REAL_NUMBER}' THEN {rounded} END"
+    value = f"CASE {whole}WHEN {text} RLIKE r'{REAL_NUMBER}' THEN {rounded} END"
+    return within(value, target) if target.name in UNSIGNED_MAXIMUM else value
 
 
 def _between_scalars(operand: Operand, target: Scalar) -> str:
@@ -70,12 +79,15 @@ def _between_scalars(operand: Operand, target: Scalar) -> str:
         raise ExpressionError(f"a cast from {operand.type_text} to {duckdb_type(target)} is not supported")
     if source in TIMES:
         return f"CAST({operand.sql} AS {spark_name})"
-    is_whole = target.name in INTEGERS or target.name in WIDE
-    if source in REALS and is_whole:
-        return f"try_cast({half_even(operand.sql)} AS {spark_name})"
-    if source == "DECIMAL" and is_whole:
-        return f"try_cast(round({operand.sql}) AS {spark_name})"
-    return f"try_cast({operand.sql} AS {spark_name})"
+    if target.name not in INTEGERS and target.name not in WIDE:
+        return f"try_cast({operand.sql} AS {spark_name})"
+    value = operand.sql
+    if source in REALS:
+        value = half_even(value)
+    elif source == "DECIMAL":
+        value = f"round({value})"
+    is_unsigned = target.name in UNSIGNED_MAXIMUM and source != "BOOLEAN"
+    return within(value, target) if is_unsigned else f"try_cast({value} AS {spark_name})"
 
 
 def half_even(sql: str) -> str:

@@ -22,7 +22,7 @@ from tailpipe.tables.expressions.columns import Row
 from tailpipe.tables.expressions.operand import Operand, constant_sql, text_literal
 from tailpipe.tables.expressions.parse import ExpressionError, duckdb_text
 from tailpipe.tables.expressions.regex import rewrite
-from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar, parse_type
+from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar
 
 FUNCTIONS: Mapping[str, Rule] = {
     **text_functions.FUNCTIONS,
@@ -41,7 +41,7 @@ COMPARISONS: Mapping[type[exp.Expr], str] = {
     exp.NullSafeEQ: "<=>",
 }
 ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
-EXTRACTS = (exp.JSONExtract, exp.JSONExtractScalar)
+FARTHEST = 1_000_000_000
 
 
 class Emitter:
@@ -121,8 +121,6 @@ class Emitter:
         return " OR ".join(f"{left} = {right}" for left, right in pairs)
 
     def _between(self, node: exp.Expr, _: DataType | None) -> str:
-        if node.args.get("symmetric"):
-            raise ExpressionError("BETWEEN SYMMETRIC is not supported")
         value = self.operand(node.this)
         low = comparable(value, self.operand(node.args["low"]))
         high = comparable(value, self.operand(node.args["high"]))
@@ -149,11 +147,13 @@ class Emitter:
         end = f" ELSE {coerce(self.operand(other), type_)}" if other is not None else ""
         return f"CASE WHEN {self._boolean(node.this)} THEN {chosen}{end} END"
 
-    def _cast(self, node: exp.Expr, _: DataType | None) -> str:
-        return cast(self.operand(node.this), parse_type(duckdb_text(node.args["to"])))
+    def _cast(self, node: exp.Expr, type_: DataType | None) -> str:
+        if type_ is None:
+            raise ExpressionError(f"the type of {_short(node)} is not supported")
+        return cast(self.operand(node.this), type_)
 
-    def _negative(self, node: exp.Expr, _: DataType | None) -> str:
-        return arithmetic.negated(self.operand(node.this))
+    def _negative(self, node: exp.Expr, type_: DataType | None) -> str:
+        return arithmetic.negated(self.operand(node.this), type_)
 
     def _arithmetic(self, node: exp.Expr, type_: DataType | None) -> str:
         left, right = node.this, node.expression
@@ -173,12 +173,15 @@ class Emitter:
     def _pipe(self, node: exp.Expr, type_: DataType | None) -> str:
         left, right = self.operand(node.this), self.operand(node.expression)
         if isinstance(type_, ListOf):
-            return FUNCTIONS["list_concat"](Call("||", [left, right], type_))
+            return f"concat({coerce(left, type_)}, {coerce(right, type_)})"
         pieces = Call("||", [left, right], type_)
         return f"concat({pieces.text(0)}, {pieces.text(1)})"
 
     def _like(self, node: exp.Expr, _: DataType | None) -> str:
         return self._pattern_match(node, "")
+
+    def _negation(self, node: exp.Expr) -> str:
+        return "NOT " if node.args.get("negate") else ""
 
     def _escape(self, node: exp.Expr, _: DataType | None) -> str:
         escape = self.operand(node.expression)
@@ -193,14 +196,16 @@ class Emitter:
         call = Call(word, [self.operand(node.this), self.operand(node.expression)], None)
         pattern = call.arguments[1]
         if pattern.is_constant and pattern.value is not None:
+            word = self._negation(node) + word
             return f"{call.text(0)} {word} {text_literal(like_pattern(pattern.value, escape))}"
         if escape:
             raise ExpressionError("ESCAPE with a pattern that is not constant is not supported")
-        return f"{call.text(0)} {word} replace({call.text(1)}, '\\\\', '\\\\\\\\')"
+        return f"{call.text(0)} {self._negation(node)}{word} replace({call.text(1)}, '\\\\', '\\\\\\\\')"
 
     def _full_match(self, node: exp.Expr, _: DataType | None) -> str:
         call = Call("SIMILAR TO", [self.operand(node.this), self.operand(node.expression)], None)
-        return regex_functions.full_match(call.text(0), rewrite(call.constant_text(1, "pattern")))
+        matched = regex_functions.full_match(call.text(0), rewrite(call.constant_text(1, "pattern")))
+        return f"{self._negation(node)}({matched})"
 
     def _json_text(self, node: exp.Expr, _: DataType | None) -> str:
         document, steps = node.this, [self._json_step(node)]
@@ -226,7 +231,8 @@ class Emitter:
         index = self.operand(node.expressions[0])
         if isinstance(container.type, ListOf):
             number = Call("[]", [index], None).integer(0)
-            return f"try_element_at({container.sql}, try_cast(nullif({number}, 0) AS int))"
+            bounded = f"greatest(least({number}, {FARTHEST}), -{FARTHEST})"
+            return f"try_element_at({container.sql}, CAST(nullif({bounded}, 0) AS int))"
         if isinstance(container.type, MapOf):
             return f"try_element_at({container.sql}, {coerce(index, container.type.key)})"
         raise container.refuse("a list or map", "use substr for text, a dot for a struct's member")
@@ -235,7 +241,8 @@ class Emitter:
         return FUNCTIONS["list_value"](Call("[…]", [self.operand(part) for part in node.expressions], type_))
 
     def _extract(self, node: exp.Expr, type_: DataType | None) -> str:
-        return self._call("date_part", exp.Literal.string(node.this.name), node.expression, type_=type_)
+        part = Operand(node.this, "", Scalar("VARCHAR"), True, node.this.name)
+        return FUNCTIONS["date_part"](Call("extract", [part, self.operand(node.expression)], type_))
 
     def _substring(self, node: exp.Expr, type_: DataType | None) -> str:
         parts = [node.this, node.args["start"], *filter(None, [node.args.get("length")])]
@@ -318,7 +325,6 @@ HANDLERS: Mapping[type[exp.Expr], Handler] = {
     exp.ILike: Emitter._like,
     exp.Escape: Emitter._escape,
     exp.SimilarTo: Emitter._full_match,
-    exp.RegexpLike: Emitter._full_match,
     exp.JSONExtractScalar: Emitter._json_text,
     exp.JSONExtract: Emitter._json_value,
     exp.Bracket: Emitter._element,

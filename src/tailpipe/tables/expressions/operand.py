@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tailpipe.tables.expressions.parse import ExpressionError, duckdb_text
+from tailpipe.tables.reading import UNSIGNED_MAXIMUM
 from tailpipe.tables.types import DataType, ListOf, Scalar, duckdb_type, spark_type
 
 INTEGERS = {
@@ -97,6 +98,16 @@ def constant_sql(value: str | None, type_: DataType | None) -> str:
         if type_.name == "INTEGER":
             return value
     return f"CAST({text_literal(value)} AS {spark_type(type_)})"
+
+
+def within(sql: str, type_: DataType | None) -> str:
+    """A bigint as a narrower integer; null outside its range."""
+    if not isinstance(type_, Scalar) or type_.name == "BIGINT":
+        return sql
+    maximum = UNSIGNED_MAXIMUM.get(type_.name)
+    if maximum is not None:
+        return f"try_cast(CASE WHEN {sql} BETWEEN 0 AND {maximum} THEN {sql} END AS {spark_type(type_)})"
+    return f"try_cast({sql} AS {spark_type(type_)})"
 
 
 def as_double(operand: Operand) -> str:

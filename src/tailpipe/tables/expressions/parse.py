@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse
@@ -36,6 +37,30 @@ class PlainDuckDB(DuckDB):
         }
 
 
+COMMON = frozenset({"this", "expression", "expressions"})
+PARTS: Mapping[type[exp.Expr], frozenset[str]] = {
+    exp.Between: frozenset({"low", "high"}),
+    exp.Case: frozenset({"ifs", "default"}),
+    exp.Cast: frozenset({"to"}),
+    exp.Column: frozenset({"table", "db", "catalog"}),
+    exp.DPipe: frozenset({"safe"}),
+    exp.DataType: frozenset({"nested"}),
+    exp.Identifier: frozenset({"quoted"}),
+    exp.If: frozenset({"true", "false"}),
+    exp.ILike: frozenset({"negate"}),
+    exp.Interval: frozenset({"unit"}),
+    exp.JSONExtract: frozenset({"only_json_types"}),
+    exp.JSONExtractScalar: frozenset({"only_json_types", "scalar_only"}),
+    exp.Like: frozenset({"negate"}),
+    exp.Literal: frozenset({"is_string"}),
+    exp.SimilarTo: frozenset({"negate"}),
+    exp.StrPosition: frozenset({"substr"}),
+    exp.Substring: frozenset({"start", "length"}),
+    exp.Trim: frozenset({"position"}),
+    exp.TryCast: frozenset({"to", "safe"}),
+}
+"""What each kind of node may carry besides the common parts."""
+
 SUBQUERIES = (exp.Query, exp.Exists, exp.Subquery)
 
 
@@ -51,13 +76,33 @@ def parse_expression(text: str) -> exp.Expr:
         raise ExpressionError("a quote or comment that begins here does not end") from None
     if len(trees) != 1 or trees[0] is None:
         raise ExpressionError("this is more than one statement", "write one expression, without a semicolon")
-    tree = trees[0]
+    tree = _with_full_match(trees[0])
     _check_kind(tree)
+    _check_forms(tree)
     return tree
 
 
 def duckdb_text(node: exp.Expr) -> str:
     return node.sql(dialect=PlainDuckDB)
+
+
+def _with_full_match(tree: exp.Expr) -> exp.Expr:
+    """`~` matches the whole text in DuckDB; elsewhere, and in this parser's eyes, a part is enough."""
+    for node in list(tree.find_all(exp.RegexpLike)):
+        call = exp.Anonymous(this="regexp_full_match", expressions=[node.this, node.expression])
+        if node is tree:
+            return call
+        node.replace(call)
+    return tree
+
+
+def _check_forms(tree: exp.Expr) -> None:
+    """A part of a node that no rule looks at would be lost in silence."""
+    for node in tree.walk():
+        known = PARTS.get(type(node), frozenset())
+        if any(value and key not in COMMON and key not in known for key, value in node.args.items()):
+            kind = type(node).__name__.upper()
+            raise ExpressionError(f"this form of {kind} is not supported: {duckdb_text(node)}")
 
 
 def _place(error: ParseError, text: str) -> str:

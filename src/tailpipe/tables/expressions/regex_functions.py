@@ -98,7 +98,7 @@ def _replace_first(call: Call, pattern: Pattern, parts: list[str | int]) -> str:
 
 def _replace_all(call: Call, pattern: Pattern, parts: list[str | int]) -> str:
     written = ""
-    for part, following in zip(parts, [*parts[1:], ""], strict=True):
+    for part, following in zip(parts, [*parts[1:], ""], strict=False):
         if isinstance(part, str) and re.search(r"[$\\]", part):
             raise ExpressionError(
                 "$ and \\ are not supported in the replacement of regexp_replace with 'g'",

@@ -9,8 +9,9 @@ from tailpipe.tables.expressions.time_formats import reading, writing
 UNIT_ALIASES = {
     "years": "year", "yr": "year", "y": "year", "months": "month", "mon": "month", "quarters": "quarter",
     "weeks": "week", "w": "week", "days": "day", "d": "day", "dayofmonth": "day", "hours": "hour",
-    "hr": "hour", "h": "hour", "minutes": "minute", "min": "minute", "m": "minute", "seconds": "second", "sec": "second",
-    "s": "second", "milliseconds": "millisecond", "ms": "millisecond", "microseconds": "microsecond",
+    "hr": "hour", "h": "hour", "minutes": "minute", "min": "minute", "m": "minute", "seconds": "second",
+    "sec": "second", "s": "second", "milliseconds": "millisecond", "ms": "millisecond",
+    "microseconds": "microsecond",
     "us": "microsecond", "dayofweek": "dow", "weekday": "dow", "dayofyear": "doy", "weekofyear": "week",
 }  # fmt: skip
 TRUNCATIONS = (

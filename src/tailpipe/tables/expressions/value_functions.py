@@ -6,7 +6,7 @@ import re
 
 from tailpipe.tables.expressions.call import Call, Rule
 from tailpipe.tables.expressions.coercion import coerce, comparable
-from tailpipe.tables.expressions.operand import INTEGERS, REALS, Operand, text_literal
+from tailpipe.tables.expressions.operand import INTEGERS, REALS, Operand, text_literal, within
 from tailpipe.tables.expressions.parse import ExpressionError
 from tailpipe.tables.types import ListOf, Scalar, spark_type
 
@@ -31,7 +31,8 @@ def _abs(call: Call) -> str:
     operand = _number(call)
     if operand.is_integer:
         number = call.integer(0)
-        return f"CASE WHEN {number} < 0 THEN try_subtract(CAST(0 AS bigint), {number}) ELSE {number} END"
+        positive = f"CASE WHEN {number} < 0 THEN try_subtract(CAST(0 AS bigint), {number}) ELSE {number} END"
+        return within(positive, call.type)
     return f"abs({operand.sql})"
 
 
