@@ -28,7 +28,7 @@ class Registry:
     sources: Mapping[str, SourceType] = field(default_factory=dict)
     formats: Mapping[str, FormatType] = field(default_factory=dict)
     connections: Mapping[str, ConnectionType] = field(default_factory=dict)
-    plugins: tuple[str, ...] = ()
+    plugins: tuple[Plugin, ...] = ()
     warnings: tuple[Problem, ...] = ()
 
     @cached_property
@@ -78,6 +78,12 @@ def load_registry() -> Registry:
     return gather(plugins, warnings)
 
 
+def packages() -> dict[str, str]:
+    """Name of an entry point to the package and version it comes from."""
+    points = entry_points(group=GROUP)
+    return {entry.name: f"{entry.dist.name} {entry.dist.version}" for entry in points if entry.dist}
+
+
 def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Registry:
     """One registry of many plugins; a name claimed twice is an error that names both."""
     plugins = tuple(plugins)
@@ -89,7 +95,7 @@ def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Regis
         connections=_by_name(
             "connection", [(p.name, offer) for p in plugins for offer in p.connections], claims
         ),
-        plugins=tuple(plugin.name for plugin in plugins),
+        plugins=plugins,
         warnings=tuple(warnings),
     )
     if claims:
