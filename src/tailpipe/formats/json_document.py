@@ -16,7 +16,7 @@ from tailpipe.errors import ArtifactError
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
 from tailpipe.formats.format import Cut
 from tailpipe.formats.json_fields import json_field_names, json_fields
-from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, why_not_an_object
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, syntax_reason, why_not_an_object
 from tailpipe.formats.lines import refused, size_reason, strings
 from tailpipe.formats.text import BLOCK_BYTES, KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
 
@@ -67,10 +67,8 @@ class JsonDocument:
             return
         if isinstance(error, msgspec.ValidationError):
             reason = f"document has no list at {self.records}"
-        elif isinstance(error, RecursionError):
-            reason = "JSON is nested too deeply"
         else:
-            reason = str(error)
+            reason = syntax_reason(error)
         yield refused(valid_utf8(document[:KEPT_BYTES]), 1, reason)
 
 

@@ -85,8 +85,13 @@ def _checked_one_by_one(lines: Cut, decoder: msgspec.json.Decoder[msgspec.Raw]) 
 def why_not_an_object(text: str, decoder: msgspec.json.Decoder[msgspec.Raw]) -> str | None:
     try:
         decoder.decode(text)
-    except msgspec.DecodeError as error:
-        return str(error)
-    except RecursionError:
-        return "JSON is nested too deeply"
+    except (msgspec.DecodeError, RecursionError) as error:
+        return syntax_reason(error)
     return None if text.lstrip().startswith("{") else NOT_AN_OBJECT
+
+
+def syntax_reason(error: Exception) -> str:
+    """What is wrong with the text, in the parser's words and with the byte it stopped at."""
+    if isinstance(error, RecursionError):
+        return "JSON is nested too deeply"
+    return "JSON ends in the middle" if "truncated" in str(error) else str(error)
