@@ -22,9 +22,9 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    arguments = _parser(argv).parse_args(argv)
+    arguments = make_parser().parse_args(argv)
     if arguments.command is None:
-        _parser(argv).print_help()
+        make_parser().print_help()
         return EXIT_USAGE
     try:
         code: int = arguments.run(arguments)
@@ -57,14 +57,12 @@ def _command(name: str) -> ModuleType:
     return import_module(f"{commands.__name__}.{name.replace('-', '_')}")
 
 
-def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    """Only the command that is asked for declares its arguments; the others are a line of help."""
+def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)]
     )
     parser.add_argument("--version", "-v", action="version", version=f"tailpipe {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
-    asked = next((word for word in argv if word in command_names()), None)
     for name in command_names():
         module = _command(name)
         subparser = subparsers.add_parser(
@@ -74,9 +72,8 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             parents=[_common_options(is_top=False)],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if name == asked:
-            module.configure(subparser)
-            subparser.set_defaults(run=module.run)
+        module.configure(subparser)
+        subparser.set_defaults(run=module.run)
     return parser
 
 
