@@ -5,8 +5,8 @@ from __future__ import annotations
 import tempfile
 import time
 import uuid
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +28,10 @@ MAX_ATTEMPTS = 5
 
 @dataclass
 class Collection:
-    """One `collect`: which partitions, of which window, into which lake, on which engine."""
+    """One `collect`: which partitions, of which window, into which lake, on which engine.
+
+    `open_engine` is called when the first unit needs a session; the session ends with the run.
+    """
 
     targets: Sequence[Target]
     data_dir: Path
@@ -38,6 +41,7 @@ class Collection:
     now: datetime
     watcher: Watcher
     engine_log: Path | None = None
+    open_engine: Callable[[EngineSettings, Path | None], AbstractContextManager[Session]] = open_session
 
     def plan(self) -> list[PartitionPlan]:
         """Lists sources and compares with the lake; starts no engine."""
@@ -146,7 +150,7 @@ class _Runner:
             collection.watcher.waiting_for(f"starting {collection.engine.label}")
             started = time.monotonic()
             self._session = self._stack.enter_context(
-                open_session(collection.engine, collection.engine_log)
+                collection.open_engine(collection.engine, collection.engine_log)
             )
             self._engine_start_seconds = time.monotonic() - started
         return self._session

@@ -83,7 +83,7 @@ def scalar(text: str, type_: Scalar, timestamp_formats: Sequence[str] = ()) -> s
 def complaint(label: str, text: str, value: str, type_: DataType) -> str:
     """Null, or a sentence: the text is there but is no value of the type."""
     shown = f"left({text}, {_SHOWN_CHARACTERS})"
-    message = f"concat({literal(label + ' ')}, '\"', {shown}, '\" is not a {duckdb_type(type_)}')"
+    message = f"concat({literal(label + ' ')}, '\"', {shown}, '\" is not a valid {duckdb_type(type_)}')"
     return f"CASE WHEN {text} IS NOT NULL AND {value} IS NULL THEN {message} END"
 
 
