@@ -71,7 +71,10 @@ class ExpressionReader:
                 name = node.children[-1]
                 target = Member(target.position, target, self._text(name), self._position(name))
             elif node.type == "index":
-                target = Index(target.position, target, self._index_key(node.children[0]))
+                key = self._index_key(node.children[0])
+                if isinstance(key, Broken):
+                    return key
+                target = Index(target.position, target, key)
             elif node.type == "splat":
                 kind = node.children[0]
                 item = Name(target.position, SPLAT_ITEM)
@@ -86,7 +89,8 @@ class ExpressionReader:
 
     def _index_key(self, node: Node) -> Expression:
         if node.type == "legacy_index":
-            return Literal(self._position(node), int(self._text(node).lstrip(".")))
+            written = self._text(node).lstrip(".")
+            return self._literal(node, int(written)) if written.isdigit() else Broken(self._position(node))
         return self.read(meaningful(node)[1])
 
     def _term(self, node: Node) -> Expression:
@@ -240,6 +244,8 @@ class ExpressionReader:
         return self.read(inner)
 
     def _number(self, node: Node) -> Expression:
+        if node.start_byte in self.masked.broken:
+            return Broken(self._position(node))
         try:
             return self._literal(node, number(self._text(node)))
         except ValueError:

@@ -7,7 +7,7 @@ line at a time keeps the damage as small as the error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -71,8 +71,7 @@ def parse_tolerantly(source: SourceText, masked: Masked) -> SyntaxTree:
         hidden.add(line)
         root = _parser().parse(data).root_node
     if not masked.is_cut:
-        unclosed = [node for node in _faults(root) if _is_unclosed(node)]
-        problems.extend(_unclosed_problems(source, unclosed, blamed | hidden))
+        problems.extend(_unclosed_problems(source, root, blamed | hidden))
     if root.has_error and not problems and not masked.problems:
         problems.append(_describe(source, root, source.line(root.start_byte)))
     return SyntaxTree(root, frozenset(hidden), tuple(problems), is_whole and not root.has_error)
@@ -112,29 +111,26 @@ def _is_unclosed(node: Node) -> bool:
     return node.is_missing and node.type in _CLOSING
 
 
-def _unclosed_problems(source: SourceText, nodes: list[Node], known: frozenset[int]) -> Iterator[Problem]:
-    for node in nodes:
-        opening = _opening(node)
+def _unclosed_problems(source: SourceText, root: Node, known: frozenset[int]) -> Iterator[Problem]:
+    for missing, opening in _unclosed(root, {}):
         if source.line(opening.start_byte) not in known:
-            bracket = _CLOSING[node.type]
-            yield Problem(
-                f"this `{bracket}` is never closed",
-                source.position(opening.start_byte),
-                f"close it with `{node.type}`",
-            )
+            message = f"this `{_CLOSING[missing.type]}` is never closed"
+            yield Problem(message, source.position(opening.start_byte), f"close it with `{missing.type}`")
 
 
-def _opening(missing: Node) -> Node:
-    bracket = _CLOSING[missing.type]
-    node: Node | None = missing
-    while node is not None:
-        before = node.prev_sibling
-        while before is not None:
-            if before.type == bracket or (before.children and before.children[0].type == bracket):
-                return before
-            before = before.prev_sibling
-        node = node.parent
-    return missing
+def _unclosed(node: Node, openings: Mapping[str, Node]) -> Iterator[tuple[Node, Node]]:
+    """Every missing bracket with the one it should close.
+
+    Goes down from the root: the parser's own links to siblings and parents go astray at empty nodes.
+    """
+    for child in node.children:
+        token = child.children[0] if child.child_count == 1 else child
+        if child.is_missing and child.type in _CLOSING:
+            yield child, openings.get(_CLOSING[child.type], child)
+        elif token.type in _CLOSING.values():
+            openings = {**openings, token.type: token}
+        elif child.has_error:
+            yield from _unclosed(child, openings)
 
 
 def _describe(source: SourceText, fault: Node, line: int) -> Problem:
