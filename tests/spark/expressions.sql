@@ -72,6 +72,8 @@ name NOT LIKE '%e'
 name ILIKE 'ÜN%'
 name LIKE pattern
 request LIKE 'line%tab'
+request = E'line\nbreak\ttab'
+name !~ '[a-z]+'
 digits SIMILAR TO '[0-9]+'
 digits ~ '\d+'
 regexp_matches(name, '^[a-z]')
@@ -270,6 +272,7 @@ strftime(day, '%Y%m%d')
 try_strptime(stamp, '%d/%b/%Y:%H:%M:%S %z')
 try_strptime(stamp, '%Y-%m-%dT%H:%M:%SZ')
 try_strptime(stamp, '%Y-%m-%d')
+strptime(stamp, '%Y-%m-%dT%H:%M:%SZ')
 try_strptime(digits, '%H%M')
 try_strptime('03/07/2026 12:30 AM', '%m/%d/%Y %I:%M %p')
 now() > TIMESTAMPTZ '2020-01-01 00:00:00+00'
@@ -307,6 +310,8 @@ doc ->> 'n'
 doc -> 'a' ->> 'c d'
 (doc ->> '$.a."c d"') = 'y'
 doc ->> '$[1].a'
+doc ->> 'n' = '1'
+doc ->> 'n' IS NULL
 doc -> 1 ->> 'a'
 json_extract_string(doc, '$.num')::integer + 1
 json_extract_string(doc, 't')

@@ -27,7 +27,7 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 
 class Binder:
-    """A private in-memory DuckDB that knows the row's columns and holds no data."""
+    """A private in-memory DuckDB that knows the row's columns and holds one row of nulls."""
 
     def __init__(self, columns: Mapping[str, DataType]) -> None:
         self._connection = _database().cursor()
@@ -35,6 +35,8 @@ class Binder:
         if columns:
             listing = ", ".join(f"{quoted(name)} {_bindable(type_)}" for name, type_ in columns.items())
             self._connection.execute(f"CREATE TEMP TABLE {ROW} ({listing})")
+            nulls = ", ".join("NULL" for _ in columns)
+            self._connection.execute(f"INSERT INTO {ROW} VALUES ({nulls})")
         self._from = f" FROM {ROW}" if columns else ""
 
     def close(self) -> None:
@@ -43,6 +45,8 @@ class Binder:
     def types(self, text: str, tree: exp.Expr) -> dict[int, DataType | None]:
         """The type of each part by `id`; None is a bare NULL. Raises ExpressionError where DuckDB refuses."""
         self._describe([text])
+        # On a row of nulls only constants can be wrong: a time that is none, a pattern with an error.
+        self._run(f"SELECT ({text}\n){self._from}")
         self._check_same_reading(text, tree)
         nodes = [node for node in tree.walk() if _has_type(node)]
         found = self._describe([duckdb_text(node) for node in nodes])
@@ -71,7 +75,7 @@ class Binder:
             return
         if not any(isinstance(node, WRITTEN_ANEW) for node in tree.walk()) or _has_loose_arrow(tree):
             raise ExpressionError(
-                "DuckDB reads this otherwise than it looks: -> and ->> bind weaker than other operators",
+                "it is not clear what belongs together here: DuckDB would read it otherwise",
                 "put parentheses around the parts: (column ->> 'name') = 'value'",
             )
 

@@ -226,8 +226,6 @@ class Emitter:
 
     def _element(self, node: exp.Expr, _: DataType | None) -> str:
         container = self.operand(node.this)
-        if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
-            raise ExpressionError("slices are not supported", "use one position: list[1]")
         index = self.operand(node.expressions[0])
         if isinstance(container.type, ListOf):
             number = Call("[]", [index], None).integer(0)

@@ -116,6 +116,8 @@ def _place(error: ParseError, text: str) -> str:
 
 
 def _check_kind(tree: exp.Expr) -> None:
+    if not isinstance(tree, exp.Condition | exp.Query | exp.Alias | exp.Interval | exp.Star):
+        raise ExpressionError("this is a statement, not an expression")
     if isinstance(tree, exp.Alias):
         raise ExpressionError("an expression has no alias", "leave out AS and the name behind it")
     if any(isinstance(node, SUBQUERIES) for node in tree.walk()):
@@ -126,5 +128,5 @@ def _check_kind(tree: exp.Expr) -> None:
         raise ExpressionError("* is not supported", "name the columns")
     if any(isinstance(node, exp.Placeholder | exp.Parameter) for node in tree.walk()):
         raise ExpressionError("parameters are not supported", "write the value itself")
-    if isinstance(tree, exp.DDL | exp.DML | exp.Command):
-        raise ExpressionError("this is a statement, not an expression")
+    if any(isinstance(node, exp.Slice) for node in tree.walk()):
+        raise ExpressionError("slices are not supported", "use one position: list[1], or substr for text")
