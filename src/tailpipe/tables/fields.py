@@ -17,7 +17,7 @@ RECORD = "f"
 
 @dataclass
 class Shape:
-    """A record's wanted members as a tree. `text` marks a leaf that is read as text, `type` one with items."""
+    """A record's wanted members as a tree. A leaf is read as text, or as `type` where it has items."""
 
     members: dict[str, Shape] = field(default_factory=dict)
     type: DataType | None = None
@@ -77,7 +77,19 @@ def _want_column(shape: Shape, path: list[str], column: Column) -> None:
             _want_column(shape, [*path, *source_path(member)], member)
         return
     type_ = parse_type(column.read_type or ("varchar" if column.expression else column.type))
-    shape.want(path, type_ if isinstance(type_, ListOf | MapOf | Struct) else None)
+    _want(shape, path, type_)
+
+
+def _want(shape: Shape, path: list[str], type_: DataType) -> None:
+    """A struct is wanted member by member, so that other columns may read members of it too."""
+    match type_:
+        case Struct(members):
+            for member in members:
+                _want(shape, [*path, member.name], member.type)
+        case ListOf() | MapOf():
+            shape.want(path, type_)
+        case _:
+            shape.want(path, None)
 
 
 def _with_text_scalars(type_: DataType) -> T.DataType:
