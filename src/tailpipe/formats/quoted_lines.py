@@ -14,7 +14,7 @@ from tailpipe.formats.text import MAX_RECORD_BYTES, LongLine, line_blocks, utf8_
 
 
 def cut_quoted_lines(chunks: Iterator[bytes], quote: str, delimiter: str) -> Iterator[Cut]:
-    """Empty lines are left out; `position` is the line a record starts on. No quote: each line is a record."""
+    """Empty lines are left out; `position` is the line a record starts on."""
     joiner = _Joiner(quote, delimiter)
     for block in line_blocks(utf8_chunks(chunks)):
         if isinstance(block, LongLine):

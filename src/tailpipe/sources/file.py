@@ -15,7 +15,7 @@ from tailpipe.config.values import SourceConfig
 from tailpipe.errors import ArtifactError, ConfigError, Problem, SourceError
 from tailpipe.sources.artifact import Artifact, Skipped
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
-from tailpipe.sources.walk import Found, walk
+from tailpipe.sources.walk import Found, Walker
 from tailpipe.times import Window
 
 SCHEMA = BlockSchema(
@@ -46,12 +46,17 @@ class FileSource:
     def list(self, window: Window) -> Iterator[Artifact | Skipped]:
         """In the order of `paths`, and by name below each. A file that several paths reach comes once."""
         seen: set[tuple[int, int]] = set()
+        skipped: set[str] = set()
         for path in self.paths:
-            for found in _below(path, self.layout, window):
+            for found in self._found(path, window):
                 identity = (found.stat.st_dev, found.stat.st_ino)
-                if identity not in seen:
+                item = self._taken(found, window) if identity not in seen else None
+                if isinstance(item, Artifact):
                     seen.add(identity)
-                    yield self._taken(found, window)
+                    yield item
+                elif item and item.location not in skipped:
+                    skipped.add(item.location)
+                    yield item
 
     @contextmanager
     def open(self, artifact: Artifact) -> Iterator[BinaryIO]:
@@ -59,6 +64,18 @@ class FileSource:
             if _version(os.fstat(file.fileno())) != artifact.version:
                 raise ArtifactError(f"{artifact.location}: the file changed after it was listed")
             yield file
+
+    def _found(self, path: str, window: Window) -> Iterator[Found]:
+        layout = self.layout
+        walker = Walker(lambda folder: layout is None or layout.may_contain(folder, window))
+        if os.path.isdir(path):
+            yield from walker.below(path)
+        elif os.path.lexists(path):
+            yield _file(path)
+        elif not glob.has_magic(path):
+            raise SourceError(f"{path}: there is no such file or folder", _nearest_hint(path))
+        else:
+            yield from _any(walker.matching(path), path)
 
     def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
         if not stat.S_ISREG(found.stat.st_mode):
@@ -90,37 +107,17 @@ def _version(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}"
 
 
-def _below(path: str, layout: Layout | None, window: Window) -> Iterator[Found]:
-    if os.path.isdir(path):
-        yield from walk(path, "", layout, window)
-    elif os.path.lexists(path):
-        yield _file(path, os.path.basename(path))
-    elif glob.has_magic(path):
-        yield from _matching(path, layout, window)
-    else:
-        raise SourceError(f"{path}: there is no such file or folder", _nearest_hint(path))
-
-
-def _matching(pattern: str, layout: Layout | None, window: Window) -> Iterator[Found]:
-    folder = pattern
-    while glob.has_magic(folder):
-        folder = os.path.dirname(folder)
-    matches = sorted(glob.iglob(pattern, recursive=True, include_hidden=False))
-    if not matches:
+def _any(found: Iterator[Found], pattern: str) -> Iterator[Found]:
+    first = next(found, None)
+    if first is None:
         raise SourceError(f"{pattern}: nothing matches", _nearest_hint(pattern))
-    for match in matches:
-        relative_path = os.path.relpath(match, folder)
-        if os.path.isdir(match):
-            # `logs/**` matches every folder below logs: files come of the folders that hold them.
-            if not pattern.endswith("**"):
-                yield from walk(match, relative_path, layout, window)
-        else:
-            yield _file(match, relative_path)
+    yield first
+    yield from found
 
 
-def _file(path: str, relative_path: str) -> Found:
+def _file(path: str) -> Found:
     try:
-        return Found(path, relative_path, os.stat(path))
+        return Found(path, os.path.basename(path), os.stat(path))
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from error
 

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import gzip
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from tailpipe.config.values import SourceConfig
+from tailpipe.formats.json_document import JsonDocument
+from tailpipe.formats.jsonl import JsonLines
+from tailpipe.sources.artifact import Artifact
+from tailpipe.sources.file import FileSource, make
+from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS, RECORDS_SCHEMA, read_artifacts
+from tailpipe.times import Window
+
+ALWAYS = Window(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
+
+
+def listed(folder: Path) -> tuple[FileSource, list[tuple[int, Artifact]]]:
+    files = make(SourceConfig("file", "logs", {"paths": [str(folder)]}))
+    artifacts = [item for item in files.list(ALWAYS) if isinstance(item, Artifact)]
+    return files, list(enumerate(artifacts, 10))
+
+
+def rows(batches: list[pa.RecordBatch]) -> list[dict[str, object]]:
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_records_and_a_closing_row_for_each_artifact(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'{"a":1}\n\nbroken\n')
+    (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"a":2}\n'))
+    batches = list(read_artifacts(listed(tmp_path)[0], JsonLines(), listed(tmp_path)[1]))
+    assert [batch.schema for batch in batches] == [RECORDS_SCHEMA]
+    found = rows(batches)
+    assert [(row["artifact"], row["position"], row["raw"]) for row in found] == [
+        (10, 1, '{"a":1}'),
+        (10, 3, "broken"),
+        (10, -1, '{"rows": 2, "bytes": 16}'),
+        (11, 1, '{"a":2}'),
+        (11, -1, '{"rows": 1, "bytes": 8}'),
+    ]
+    assert [row["reason"] is not None for row in found] == [False, True, False, False, False]
+
+
+def test_what_breaks_one_artifact_does_not_stop_the_others(tmp_path: Path) -> None:
+    whole = gzip.compress(b'{"a":1}\n' * 100_000)
+    for name in ("1-truncated.gz", "2-gone", "3-good", "4-changed"):
+        (tmp_path / name).write_bytes(whole[: len(whole) // 2] if "truncated" in name else b'{"a":1}\n')
+    files, artifacts = listed(tmp_path)
+    (tmp_path / "2-gone").unlink()
+    (tmp_path / "4-changed").write_bytes(b'{"a":1}\n{"a":2}\n')
+    closing = {
+        row["artifact"]: json.loads(str(row["raw"]))
+        for row in rows(list(read_artifacts(files, JsonLines(), artifacts)))
+        if row["position"] in (-1, -2)
+    }
+    assert closing == {
+        10: {"error": f"{tmp_path}/1-truncated.gz: gzip stream ends after {len(whole) // 2:,} bytes"},
+        11: {"error": f"{tmp_path}/2-gone: No such file or directory"},
+        12: {"rows": 1, "bytes": 8},
+        13: {"error": f"{tmp_path}/4-changed: the file changed after it was listed"},
+    }
+
+
+def test_entries_of_an_archive_are_named(tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("x/1.jsonl", '{"a":1}\n')
+        archive.writestr("2.jsonl", '{"a":2}\n')
+    found = rows(list(read_artifacts(listed(tmp_path)[0], JsonLines(), listed(tmp_path)[1])))
+    assert [(row["entry"], row["position"]) for row in found] == [
+        ("x/1.jsonl", 1),
+        ("2.jsonl", 1),
+        (None, -1),
+    ]
+
+
+def test_batches_are_neither_tiny_nor_huge(tmp_path: Path) -> None:
+    document = json.dumps({"Records": [{"id": number, "pad": "x" * 700} for number in range(200)]}).encode()
+    for number in range(300):
+        (tmp_path / f"{number:04}.json.gz").write_bytes(gzip.compress(document, 1))
+    (tmp_path / "long.json").write_bytes(b'{"Records":[' + b",".join([b'{"a":1}'] * 50_000) + b"]}")
+    batches = list(read_artifacts(listed(tmp_path)[0], JsonDocument("Records"), listed(tmp_path)[1]))
+    assert sum(batch.num_rows for batch in batches) == 300 * 200 + 50_000 + 301
+    assert len(batches) < 20
+    assert max(batch.num_rows for batch in batches) <= BATCH_ROWS
+    assert max(batch.column("raw").nbytes for batch in batches) <= BATCH_BYTES + (1 << 16)
+
+
+def test_many_small_files_cost_about_what_few_large_ones_do(tmp_path: Path) -> None:
+    record = json.dumps({"eventID": "0" * 36, "pad": {"x": ["y" * 30] * 40}})
+
+    def written(folder: Path, files: int, records: int) -> Path:
+        folder.mkdir()
+        document = ('{"Records":[' + ",".join([record] * records) + "]}").encode()
+        for number in range(files):
+            (folder / f"{number}.json.gz").write_bytes(gzip.compress(document, 1))
+        return folder
+
+    def seconds(folder: Path) -> float:
+        files, artifacts = listed(folder)
+        start = time.process_time()
+        for _ in read_artifacts(files, JsonDocument("Records"), artifacts):
+            pass
+        return time.process_time() - start
+
+    small, large = written(tmp_path / "small", 400, 50), written(tmp_path / "large", 4, 5000)
+    best = {folder: min(seconds(folder) for _ in range(3)) for folder in (small, large)}
+    assert best[small] < best[large] * 4 + 0.1
