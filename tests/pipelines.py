@@ -1,4 +1,4 @@
-"""A small place to collect in: logs, configuration and a lake below one folder, on a session that exists already."""
+"""A place to collect in: logs, configuration and a lake below one folder, on an open session."""
 
 from __future__ import annotations
 

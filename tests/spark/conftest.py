@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pipelines import Place
 
+from pipelines import Place
 from tailpipe.engine.session import Session
 
 

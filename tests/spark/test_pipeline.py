@@ -1,4 +1,4 @@
-"""The whole line from files to a Delta table, on both embedded engines: what is stored, counted and refused."""
+"""The line from files to a Delta table, on both embedded engines: what is stored, counted and refused."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from pipelines import BY_PLACE, BY_RUN, Place, only
 
+from pipelines import BY_PLACE, BY_RUN, Place, only
 from tailpipe.errors import LakeError
 
-CLOUDTRAIL = """
+CLOUDTRAIL = r"""
+locals {
+  day = "%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}"
+}
 partition "aws_cloudtrail_log" "prod" {
   source "file" {
     paths       = ["LOGS"]
-    file_layout = `AWSLogs/%{NUMBER:account}/CloudTrail/%{DATA:region}/%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA}.json.gz`
+    file_layout = "AWSLogs/%{NUMBER:account}/CloudTrail/%{DATA:region}/${local.day}/%{DATA}.json.gz"
   }
 }
 """
@@ -68,7 +71,12 @@ def test_one_row_of_each_kind_of_log(place: Place) -> None:
     place.write("nginx/access.log", request("02/Jun/2024:10:00:00 +0200", "/x?y=1", 404))
     place.write("csv/net.csv", 'ts,ip,note\n2024-06-03 01:02:03,10.0.0.9,"a, b"\n')
     place.write("json/app.jsonl", line("2024-06-04T00:00:00.250Z", "warn", 7))
-    sources = {"aws_cloudtrail_log": "AWSLogs", "nginx_access_log": "nginx", "net_log": "csv", "app_log": "json"}
+    sources = {
+        "aws_cloudtrail_log": "AWSLogs",
+        "nginx_access_log": "nginx",
+        "net_log": "csv",
+        "app_log": "json",
+    }
     place.configure(
         """
         table "net_log" {
@@ -101,9 +109,9 @@ def test_one_row_of_each_kind_of_log(place: Place) -> None:
     nets = place.rows("net_log")
     assert only(nets, "ip", "note", "tp_timestamp") == [("10.0.0.9", "a, b", "2024-06-03T01:02:03")]
     apps = place.rows("app_log")
-    assert only(apps, "level", "size", "tp_timestamp", "tp_table", "tp_partition", "tp_source_type", "tp_index") == [
-        ("warn", 7, "2024-06-04T00:00:00.250000", "app_log", "p", "file", "default")
-    ]
+    assert only(
+        apps, "level", "size", "tp_timestamp", "tp_table", "tp_partition", "tp_source_type", "tp_index"
+    ) == [("warn", 7, "2024-06-04T00:00:00.250000", "app_log", "p", "file", "default")]
     assert Path(apps[0]["tp_source_location"]) == place.logs / "json/app.jsonl"
 
 
@@ -192,14 +200,18 @@ def test_bad_values_are_kept_with_reason_and_place(place: Place) -> None:
         "[1, 2]\n",
         '{"level": "no time"}\n',
     ]
-    place.write("app.jsonl", line("2024-06-01T00:00:00Z") + "\n" + "".join(text.rstrip("\n") + "\n" for text in bad))
+    place.write(
+        "app.jsonl", line("2024-06-01T00:00:00Z") + "\n" + "".join(text.rstrip("\n") + "\n" for text in bad)
+    )
     place.configure(APP)
 
     outcome = place.collect()
 
     assert (outcome.rows.read, outcome.rows.stored, outcome.rows.rejected) == (6, 1, 5)
     rejects = place.rejects("app_log")
-    assert [(reject["file"], reject["position"]) for reject in rejects] == [("app.jsonl", n) for n in range(3, 8)]
+    assert [(reject["file"], reject["position"]) for reject in rejects] == [
+        ("app.jsonl", n) for n in range(3, 8)
+    ]
     assert [reject["raw"] for reject in rejects] == [text.rstrip("\n") for text in bad]
     reasons = [reject["reason"] for reject in rejects]
     assert reasons[0] == 'size "many" is not a valid INTEGER'
@@ -284,14 +296,21 @@ def test_archives_give_the_rows_of_their_entries(place: Place) -> None:
 
 
 def test_a_filter_keeps_what_it_says_and_counts_the_rest(place: Place) -> None:
-    place.write("app.jsonl", "".join(line("2024-06-01T00:00:00Z", level, 5) for level in ("info", "warn", "debug")))
+    place.write(
+        "app.jsonl", "".join(line("2024-06-01T00:00:00Z", level, 5) for level in ("info", "warn", "debug"))
+    )
     place.write("more.jsonl", line("2024-06-01T00:00:00Z", "info", 50) + "broken\n")
     text = "filter = \"level <> 'debug' and size < 10 and tp_partition = 'one'\""
     place.configure(APP.replace('partition "app_log" "one" {', f'partition "app_log" "one" {{\n  {text}\n'))
 
     outcome = place.collect()
 
-    assert (outcome.rows.read, outcome.rows.stored, outcome.rows.filtered, outcome.rows.rejected) == (5, 2, 2, 1)
+    assert (outcome.rows.read, outcome.rows.stored, outcome.rows.filtered, outcome.rows.rejected) == (
+        5,
+        2,
+        2,
+        1,
+    )
     assert sorted(only(place.rows("app_log"), "level")) == [("info",), ("warn",)]
 
 
@@ -374,7 +393,9 @@ def test_columns_with_null_if_required_transform_and_source(place: Place) -> Non
 
 
 def test_map_fields_takes_the_fields_that_its_globs_name(place: Place) -> None:
-    text = APP.replace("format = format.jsonl.default", 'format = format.jsonl.default\n  map_fields = ["http_*"]')
+    text = APP.replace(
+        "format = format.jsonl.default", 'format = format.jsonl.default\n  map_fields = ["http_*"]'
+    )
     place.configure(text)
     record = {"at": "2024-06-01T00:00:00Z", "http_path": "/", "http_code": 200, "other": 1}
     place.write("app.jsonl", json.dumps(record) + "\n")
@@ -483,9 +504,7 @@ def test_text_of_any_kind_survives(place: Place) -> None:
     odd = "ü €\U0001f600 'quoted' \"double\" back\\slash tab\t nul? \u0001 % $1 ${x}"
     place.write("app.jsonl", line("2024-06-01T00:00:00Z", odd))
     place.write("nginx.log", request("01/Jun/2024:00:00:00 +0000", "/%C3%BC?q='a'"))
-    place.configure(
-        APP.replace('"LOGS"', '"LOGS/app.jsonl"') + NGINX.replace('"LOGS"', '"LOGS/nginx.log"')
-    )
+    place.configure(APP.replace('"LOGS"', '"LOGS/app.jsonl"') + NGINX.replace('"LOGS"', '"LOGS/nginx.log"'))
     place.collect()
     assert only(place.rows("app_log"), "level") == [(odd,)]
     assert only(place.rows("nginx_access_log"), "request_uri") == [("/%C3%BC?q='a'",)]
