@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from tailpipe.formats.grok import GrokError, expand
 from tailpipe.times import Window
@@ -46,15 +47,12 @@ class Layout:
 
     def span(self, captures: Mapping[str, str]) -> Window | None:
         """A finer field counts only with all coarser ones; None without a year or for what is no date."""
-        parts: list[int] = []
+        values: list[str] = []
         for name in DATE_FIELDS:
             if name not in self.date_names or name not in captures:
                 break
-            digits = re.match(r"[0-9]+", captures[name])
-            if digits is None:
-                return None
-            parts.append(int(digits[0]))
-        return _window(parts) if parts else None
+            values.append(captures[name])
+        return _window(tuple(values)) if values else None
 
     def may_contain(self, relative_folder: str, window: Window) -> bool:
         """False only for a folder whose own path completes the layout's date, outside the window."""
@@ -80,7 +78,13 @@ def _parsed(text: str, patterns: Mapping[str, str], prefix: Layout | None) -> La
     return Layout(text, grok.pattern.names, date_names, grok.pattern.for_python(), prefix)
 
 
-def _window(parts: list[int]) -> Window | None:
+@lru_cache(maxsize=10_000)
+def _window(values: tuple[str, ...]) -> Window | None:
+    """Remembered, because a folder's files share their date."""
+    digits = [re.match(r"[0-9]+", value) for value in values]
+    parts = [int(match[0]) for match in digits if match]
+    if len(parts) < len(values):
+        return None
     year = parts[0] + 2000 if parts[0] < 100 else parts[0]
     month, day = (*parts[1:3], 1, 1)[:2]
     hour, minute, second = (*parts[3:], 0, 0, 0)[:3]

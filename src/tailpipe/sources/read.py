@@ -14,7 +14,7 @@ from tailpipe.formats.format import Cut, Format
 from tailpipe.sources.artifact import Artifact, Source
 from tailpipe.sources.entries import open_entries
 
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_BYTES = 2 * 1024 * 1024
 BATCH_ROWS = 16 * 1024
 
 DONE_POSITION = -1

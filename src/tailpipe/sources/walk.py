@@ -36,13 +36,19 @@ class Walker:
     def below(self, folder: str, relative_folder: str = "") -> Iterator[Found]:
         """All files below a folder, ordered by name within each folder."""
         self._is_new(folder)
-        for entry in _ordered(folder):
-            relative_path = f"{relative_folder}/{entry.name}" if relative_folder else entry.name
-            if entry.is_dir():
-                if self.may_enter(relative_path) and self._is_new(entry.path):
-                    yield from self.below(entry.path, relative_path)
-            elif status := _status(entry):
-                yield Found(entry.path, relative_path, status)
+        on_the_way = [(relative_folder, iter(_ordered(folder)))]
+        while on_the_way:
+            relative_folder, entries = on_the_way[-1]
+            for entry in entries:
+                relative_path = f"{relative_folder}/{entry.name}" if relative_folder else entry.name
+                if entry.is_dir():
+                    if self.may_enter(relative_path) and self._is_new(entry.path):
+                        on_the_way.append((relative_path, iter(_ordered(entry.path))))
+                        break
+                elif status := _status(entry):
+                    yield Found(entry.path, relative_path, status)
+            else:
+                on_the_way.pop()
 
     def matching(self, pattern: str) -> Iterator[Found]:
         """Files that a glob matches, and all below folders that it does; relative to its fixed first part."""
