@@ -1,4 +1,4 @@
-"""Writes the generated part of the reference: `python docs/generate.py`. A test compares the files with this."""
+"""Writes the generated part of the reference: `python docs/generate.py`. A test compares the result."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _INTRODUCTION = """# Tables
 
 This page is generated from the declarations of the tables by `docs/generate.py`.
 
-Every table has its own columns and, after them, the [common columns](#common-columns). "From" is the field of the log
-record that a column is read from; a member of a struct is written with dots, as in SQL. Types are
+Every table has its own columns and, after them, the [common columns](#common-columns). "From" is the field of
+the log record that a column is read from; a member of a struct is written with dots, as in SQL. Types are
 [DuckDB's](types.md).
 
 A table of your own needs no code: see [custom tables](../guides/custom-tables.md).

@@ -1,4 +1,4 @@
-"""Every link inside the repository leads somewhere, and the documents name no host that serves packages."""
+"""Every link inside the repository leads somewhere, and every document can be found from the README."""
 
 from __future__ import annotations
 
