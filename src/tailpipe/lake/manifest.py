@@ -109,9 +109,9 @@ def _header(schema: pa.Schema) -> Header:
 
 
 def _to_row(record: ArtifactRecord) -> dict[str, Any]:
-    return asdict(record) | {
-        "span": asdict(record.span) if record.span else None,
-        "kept": [asdict(window) for window in record.kept],
+    return vars(record) | {
+        "span": vars(record.span) if record.span else None,
+        "kept": [vars(window) for window in record.kept],
     }
 
 

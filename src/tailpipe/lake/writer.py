@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,9 +36,13 @@ from tailpipe.tables.standard import DEFAULT_INDEX
 READ_DONE, READ_FAILED = -1, -2
 MAX_OPEN_FILES = 64
 MAX_FOLDERS = 5_000
+MIN_SLICE_ROWS = 64
 _DAY_MICROSECONDS = 86_400_000_000
 _EPOCH = date(1970, 1, 1)
 _BASE32 = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", dtype=np.uint8)
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 REJECTS_SCHEMA = pa.schema(
     [
@@ -67,6 +72,7 @@ class WriteJob:
     slots: tuple[ArtifactSlot, ...]
     index_column: str | None
     ingested_at: datetime
+    json_columns: frozenset[str] = frozenset()
     buffer_max_bytes: int = 64 * 1024 * 1024
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -116,24 +122,31 @@ class _Task:
         number = {unit: k for k, unit in enumerate(self.units)}
         self.unit_of_slot = np.array([number[slot.unit] for slot in slots], dtype=np.int64)
         self.id_prefixes = np.frombuffer(b"".join(s.id_prefix for s in slots), dtype=np.uint8).reshape(-1, 12)
+        names = {name for slot in slots for name in slot.constants}
+        self.constants = {
+            name: pa.array([slot.constants.get(name) for slot in slots], pa.string()) for name in names
+        }
         self.windowed = any(slot.keep for slot in slots)
         self.rereads = np.array([slot.is_reread for slot in slots], dtype=bool)
 
     def take(self, batch: pa.RecordBatch) -> None:
-        position = batch.column("position")
-        if pc.min(position).as_py() is not None and pc.min(position).as_py() < 0:
-            self._take_trailers(batch.filter(pc.less(position, 0)))
-            batch = batch.filter(pc.greater_equal(position, 0))
-        reason = batch.column("reason")
-        if reason.null_count < len(reason):
-            self._take_rejects(batch.filter(pc.is_valid(reason)))
-            batch = batch.filter(pc.is_null(reason))
-        if self.windowed and batch.num_rows:
-            batch = self._within_window(batch)
-        if batch.num_rows:
-            self._take_rows(batch)
+        """Copies no row that is kept: closing notes and rejects are picked out, the rest is cut into slices."""
+        slots = batch.column("artifact").to_numpy()
+        is_note = batch.column("position").to_numpy() < 0
+        reasons = batch.column("reason")
+        is_kept = ~is_note
+        if is_note.any():
+            self._take_notes(batch.filter(pa.array(is_note)))
+        if reasons.null_count < len(reasons):
+            is_kept &= reasons.is_null().to_numpy(zero_copy_only=False)
+            self._take_rejects(batch.filter(reasons.is_valid()))
+        moments = _microseconds(batch.column("tp_timestamp"))
+        if self.windowed:
+            is_kept &= self._within_window(slots, moments, is_kept)
+        if is_kept.any():
+            self._take_rows(batch, slots, moments // _DAY_MICROSECONDS, is_kept)
 
-    def _take_trailers(self, batch: pa.RecordBatch) -> None:
+    def _take_notes(self, batch: pa.RecordBatch) -> None:
         columns = (batch.column(name).to_pylist() for name in ("artifact", "position", "raw"))
         for slot, kind, text in zip(*columns, strict=True):
             report = json.loads(text)
@@ -149,7 +162,7 @@ class _Task:
             slots = _slots(batch)
         if not batch.num_rows:
             return
-        np.add.at(self.rejected, slots, 1)
+        self.rejected += self._per_slot(slots)
         now = pa.scalar(self.job.ingested_at.replace(tzinfo=None), pa.timestamp("us"))
         size = batch.num_rows
         rows = pa.Table.from_arrays(
@@ -172,40 +185,43 @@ class _Task:
             if sum(table.nbytes for table in tables) > self.job.buffer_max_bytes // 4:
                 self._write_rejects(unit)
 
-    def _within_window(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        slots, moments = _slots(batch), _microseconds(batch.column("tp_timestamp"))
-        kept = np.zeros(len(slots), dtype=bool)
-        for number in np.unique(slots):
-            of_slot = slots == number
+    def _within_window(self, slots: Numbers, moments: Numbers, is_kept: Flags) -> Flags:
+        is_inside = np.zeros(len(slots), dtype=bool)
+        for number in np.unique(slots).tolist():
             windows = self.job.slots[number].keep
-            inside = np.zeros(len(slots), dtype=bool) if windows else of_slot
+            of_slot = slots == number
+            if not windows:
+                is_inside |= of_slot
             for window in windows:
                 start, end = _to_microseconds(window.start), _to_microseconds(window.end)
-                inside |= of_slot & (moments >= start) & (moments < end)
-            kept |= inside
-        if kept.all():
-            return batch
-        np.add.at(self.outside, slots[~kept], 1)
-        return batch.filter(pa.array(kept))
+                is_inside |= of_slot & (moments >= start) & (moments < end)
+        self.outside += self._per_slot(slots[is_kept & ~is_inside])
+        return is_inside
 
-    def _take_rows(self, batch: pa.RecordBatch) -> None:
-        slots = _slots(batch)
-        np.add.at(self.stored, slots, 1)
-        days = _microseconds(batch.column("tp_timestamp")) // _DAY_MICROSECONDS
+    def _take_rows(self, batch: pa.RecordBatch, slots: Numbers, days: Numbers, is_kept: Flags) -> None:
+        self.stored += self._per_slot(slots[is_kept])
         indexes, index_of_row = self._indexes(batch)
-        keys = np.stack([self.unit_of_slot[slots], index_of_row, days])
-        folders, folder_of_row = np.unique(keys, axis=1, return_inverse=True)
+        first_day = int(days[is_kept].min())
+        span = int(days[is_kept].max()) - first_day + 1
+        # Unit, index and day as one number, so that a run of equal numbers is a slice for one folder.
+        keys = (self.unit_of_slot[slots] * len(indexes) + index_of_row) * span + (days - first_day)
+        keys[~is_kept] = -1
         rows = self._stored_columns(batch, slots)
-        for number, (unit, index, day) in enumerate(folders.T):
-            folder = _Folder(self.units[unit], indexes[index], int(day))
-            part = rows if folders.shape[1] == 1 else rows.filter(pa.array(folder_of_row.ravel() == number))
+        for key, part in _parts(rows, keys):
+            unit_and_index, day = divmod(key, span)
+            unit, index = divmod(unit_and_index, len(indexes))
+            folder = _Folder(self.units[unit], indexes[index], first_day + day)
             self.buffers.setdefault(folder, []).append(part)
             self.buffer_bytes[folder] = self.buffer_bytes.get(folder, 0) + part.nbytes
         self._check_folder_count()
         while sum(self.buffer_bytes.values()) > self.job.buffer_max_bytes:
             self._flush(max(self.buffer_bytes, key=self.buffer_bytes.__getitem__))
 
-    def _indexes(self, batch: pa.RecordBatch) -> tuple[list[str], np.ndarray[Any, Any]]:
+    def _per_slot(self, slots: Numbers) -> Numbers:
+        counts: Numbers = np.bincount(slots, minlength=len(self.job.slots))
+        return counts
+
+    def _indexes(self, batch: pa.RecordBatch) -> tuple[list[str], Numbers]:
         if self.job.index_column is None:
             return [DEFAULT_INDEX], np.zeros(batch.num_rows, dtype=np.int64)
         values = pc.fill_null(batch.column("tp_index").cast(pa.string()), DEFAULT_INDEX)
@@ -213,7 +229,7 @@ class _Task:
         indexes = [value or DEFAULT_INDEX for value in encoded.dictionary.to_pylist()]
         return indexes, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
-    def _stored_columns(self, batch: pa.RecordBatch, slots: np.ndarray[Any, Any]) -> pa.Table:
+    def _stored_columns(self, batch: pa.RecordBatch, slots: Numbers) -> pa.Table:
         arrays = []
         present = set(batch.schema.names)
         for column in self.job.stored_schema:
@@ -226,20 +242,19 @@ class _Task:
                 own = batch.column(column.name) if column.name in present else None
                 if own is not None and column.name.startswith("tp_") and pa.types.is_list(own.type):
                     own = _without_empty_lists(own)
+                if own is not None and column.name in self.job.json_columns:
+                    own = _valid_json(own)
                 arrays.append(_as_stored(self._with_constants(column, own, slots), column.type))
         return pa.Table.from_arrays(arrays, schema=self.job.stored_schema)
 
-    def _with_constants(self, column: pa.Field, own: Any, slots: np.ndarray[Any, Any]) -> Any:
-        values = [slot.constants.get(column.name) for slot in self.job.slots]
-        if not any(value is not None for value in values):
+    def _with_constants(self, column: pa.Field, own: Any, slots: Numbers) -> Any:
+        values = self.constants.get(column.name)
+        if values is None:
             return own if own is not None else pa.nulls(len(slots), column.type)
-        if (slots == slots[0]).all():
-            constant = pa.repeat(pa.scalar(values[slots[0]], pa.string()), len(slots))
-        else:
-            constant = pa.array(values, pa.string()).take(pa.array(slots))
+        constant = values.take(pa.array(slots))
         return constant if own is None else pc.coalesce(own, constant)
 
-    def _row_ids(self, batch: pa.RecordBatch, slots: np.ndarray[Any, Any]) -> pa.Array:
+    def _row_ids(self, batch: pa.RecordBatch, slots: Numbers) -> pa.Array:
         """20 characters: 12 say which artifact, 8 count its records, so that an id is the same on every run."""
         count = batch.num_rows
         positions = batch.column("position").to_numpy(zero_copy_only=False).astype(np.int64)
@@ -262,14 +277,17 @@ class _Task:
             )
 
     def _flush(self, folder: _Folder) -> None:
-        rows = pa.concat_tables(self.buffers.pop(folder)).combine_chunks().sort_by("tp_timestamp")
+        rows = pa.concat_tables(self.buffers.pop(folder))
         del self.buffer_bytes[folder]
+        moments = rows.column("tp_timestamp").cast(pa.int64()).to_numpy()
+        if (moments[1:] < moments[:-1]).any():
+            order = np.argsort(moments, kind="stable")
+            rows, moments = rows.take(pa.array(order)), moments[order]
         file = self.open_files.get(folder) or self._open(folder)
-        file.writer.write_table(rows, row_group_size=max(1, rows.num_rows))
-        moments = rows.column("tp_timestamp").cast(pa.int64())
+        file.writer.write_table(rows, row_group_size=rows.num_rows)
         file.rows += rows.num_rows
-        file.first = min(file.first, moments[0].as_py())
-        file.last = max(file.last, moments[-1].as_py())
+        file.first = min(file.first, int(moments[0]))
+        file.last = max(file.last, int(moments[-1]))
 
     def _open(self, folder: _Folder) -> _OpenFile:
         if len(self.open_files) >= MAX_OPEN_FILES:
@@ -334,14 +352,28 @@ class _Task:
         return self.facts
 
 
-def _slots(batch: pa.RecordBatch) -> np.ndarray[Any, Any]:
-    slots: np.ndarray[Any, Any] = batch.column("artifact").to_numpy(zero_copy_only=False)
+def _slots(batch: pa.RecordBatch) -> Numbers:
+    slots: Numbers = batch.column("artifact").to_numpy()
     return slots
 
 
-def _microseconds(column: pa.Array) -> np.ndarray[Any, Any]:
-    values: np.ndarray[Any, Any] = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+def _microseconds(column: pa.Array) -> Numbers:
+    """Zero where there is no time; such rows are refused."""
+    values: Numbers = column.cast(pa.int64()).fill_null(0).to_numpy()
     return values
+
+
+def _parts(rows: pa.Table, keys: Numbers) -> Iterator[tuple[int, pa.Table]]:
+    """Rows by key, without those of key -1: as slices where equal keys are neighbours, else picked out."""
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    if len(starts) * MIN_SLICE_ROWS <= len(keys) + MIN_SLICE_ROWS:
+        ends = np.append(starts[1:], len(keys))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            if keys[start] >= 0:
+                yield int(keys[start]), rows.slice(start, end - start)
+        return
+    for key in np.unique(keys[keys >= 0]).tolist():
+        yield key, rows.filter(pa.array(keys == key))
 
 
 def _to_microseconds(moment: datetime) -> int:
@@ -354,18 +386,52 @@ def _iso_milliseconds(milliseconds: int) -> str:
 
 
 def _as_stored(array: Any, stored_type: pa.DataType) -> Any:
-    """The engines name list items and zones differently from the lake; values stay as they are."""
+    """The engines name list items and zones differently from the lake; values stay as they are.
+
+    A struct that holds nothing but nulls becomes null.
+    """
+    if pa.types.is_struct(stored_type):
+        parts = zip(array.flatten(), stored_type, strict=True)
+        members = [_as_stored(part, member.type) for part, member in parts]
+        return pa.StructArray.from_arrays(members, fields=list(stored_type), mask=_all_null(members))
     if array.type == stored_type:
         return array
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(stored_type):
         return array.cast(pa.int64()).cast(stored_type)
-    if pa.types.is_struct(stored_type):
-        members = [_as_stored(array.field(k), member.type) for k, member in enumerate(stored_type)]
-        return pa.StructArray.from_arrays(members, fields=list(stored_type), mask=array.is_null())
     if pa.types.is_list(stored_type):
         values = _as_stored(array.values, stored_type.value_type)
         return pa.ListArray.from_arrays(array.offsets, values, type=stored_type, mask=array.is_null())
     return array.cast(stored_type)
+
+
+def _all_null(members: list[Any]) -> pa.Array:
+    is_null = members[0].is_null()
+    for member in members[1:]:
+        if not pc.any(is_null).as_py():
+            break
+        is_null = pc.and_(is_null, member.is_null())
+    return is_null
+
+
+def _valid_json(texts: pa.Array) -> pa.Array:
+    """Strings come out of a record without their quotes and get them back, even if they look like JSON."""
+    is_usual = pc.or_(
+        pc.and_(pc.starts_with(texts, '{"'), pc.ends_with(texts, "}")),
+        pc.and_(pc.match_substring_regex(texts, r'^\[["{]'), pc.ends_with(texts, "]")),
+    )
+    if pc.all(is_usual).as_py() is not False:
+        return texts
+    others = texts.filter(pc.invert(is_usual)).to_pylist()
+    repaired = pa.array([_json_value(text) for text in others], texts.type)
+    return pc.replace_with_mask(texts, pc.fill_null(pc.invert(is_usual), False), repaired)
+
+
+def _json_value(text: str) -> str:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.dumps(text, ensure_ascii=False)
+    return text
 
 
 def _without_empty_lists(lists: pa.Array) -> pa.Array:
@@ -373,7 +439,7 @@ def _without_empty_lists(lists: pa.Array) -> pa.Array:
     return pc.if_else(is_empty, pa.scalar(None, lists.type), lists) if pc.any(is_empty).as_py() else lists
 
 
-def _mix_entries(text: np.ndarray[Any, Any], entries: pa.Array) -> None:
+def _mix_entries(text: Numbers, entries: pa.Array) -> None:
     """Records of an archive count from 1 in each entry: the entry's name enters the id."""
     import hashlib
 

@@ -23,6 +23,10 @@ def column_types(table: Table) -> dict[str, str]:
     return {column.name: duckdb_type(column.type) for column in all_columns(table)}
 
 
+def json_columns(table: Table) -> frozenset[str]:
+    return frozenset(name for name, type_ in column_types(table).items() if type_ == "JSON")
+
+
 def table_schema(table: Table, type_key: str) -> pa.Schema:
     """The schema of the lake table; each field keeps its DuckDB type under `type_key`."""
     import pyarrow as pa

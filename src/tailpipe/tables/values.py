@@ -49,11 +49,15 @@ def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...
     if not isinstance(type_, Scalar):
         return ColumnValue(_typed_items(text, type_))
     text = _nulled(text, (*null_if, *column.null_if))
+    if type_.name == "JSON" and len(path) == 1:
+        return ColumnValue(text)  # the writer makes sure of it, without a copy
     value = scalar(text, type_, column.timestamp_formats)
-    complaints = () if type_.name == "VARCHAR" and value == text else (complaint(label, text, value, type_),)
+    complaints = () if value == text or type_.name == "JSON" else (complaint(label, text, value, type_),)
     if column.default is not None:
         value = f"coalesce({value}, {literal(column.default)})"
-    return ColumnValue(value, complaints if type_.name != "JSON" else ())
+        if len(path) > 1:
+            value = f"CASE WHEN {field_sql(shape, path[:-1])} IS NOT NULL THEN {value} END"
+    return ColumnValue(value, complaints)
 
 
 def _read_struct(
@@ -64,10 +68,8 @@ def _read_struct(
         value = _read(member, [*path, *source_path(member)], shape, null_if, f"{label}.{member.name}")
         parts.append(f"{literal(member.name)}, {value.sql}")
         complaints += value.complaints
-    # The cast makes members nullable: one engine refuses null structs with members that cannot be null.
-    struct = f"CAST(named_struct({', '.join(parts)}) AS {spark_type(column.type)})"
-    whole = field_sql(shape, path)
-    return ColumnValue(f"CASE WHEN {whole} IS NOT NULL THEN {struct} END", tuple(complaints))
+    # A struct of nothing but nulls is stored as null; saying so here would copy every member.
+    return ColumnValue(f"named_struct({', '.join(parts)})", tuple(complaints))
 
 
 def scalar(text: str, type_: Scalar, timestamp_formats: Sequence[str] = ()) -> str:
@@ -96,15 +98,19 @@ def _nulled(text: str, tokens: Sequence[str]) -> str:
 
 
 def _json_text(text: str) -> str:
-    """JSON scalars come out of a record without their quotes; those that need them get them back."""
-    is_scalar = f"{text} RLIKE r'^(-?[0-9]+([.][0-9]+)?([eE][+-]?[0-9]+)?|true|false)$'"
-    escaped = f"replace(replace({text}, r'\\', r'\\\\'), '\"', r'\\\"')"
-    for character in ("n", "r", "t"):
-        escaped = f"replace({escaped}, '\\{character}', r'\\{character}')"
-    # Objects and lists are by far the most: one look at the first character decides.
+    """Strings come out of a record without their quotes and get them back, even if they look like JSON."""
+    is_scalar = f"{text} RLIKE r'^(-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?|true|false)$'"
+    # Almost all values start and end like this; only the others pay for a second look.
+    usual = " OR ".join(
+        f"(startswith({text}, '{start}') AND endswith({text}, '{end}'))"
+        for start, end in (('{"', "}"), ("[{", "}]"), ('["', '"]'))
+    )
+    is_json = f"left({text}, 1) IN ('{{', '[') AND get_json_object(concat('[', {text}, ']'), '$') IS NOT NULL"
+    wrapped = f"to_json(named_struct('v', {text}))"
+    quoted = f"substring({wrapped}, 6, length({wrapped}) - 6)"
     return (
-        f"CASE WHEN left({text}, 1) IN ('{{', '[') OR {text} IS NULL THEN {text} "
-        f"WHEN {is_scalar} THEN {text} ELSE concat('\"', {escaped}, '\"') END"
+        f"CASE WHEN {text} IS NULL OR {usual} OR {text} IN ('{{}}', '[]') THEN {text} "
+        f"WHEN {is_scalar} OR ({is_json}) THEN {text} ELSE {quoted} END"
     )
 
 
