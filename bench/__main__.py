@@ -1,0 +1,70 @@
+"""python -m bench: prints one table per case and exits with 1 when a contender fails or loses rows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import psutil
+
+from bench import report
+from bench.cases import Case, all_cases
+from bench.contenders import DUCKDB, Result, run
+from bench.data import prepared
+from bench.measure import CommandFailed
+
+
+def main() -> int:
+    options = _options()
+    cases = all_cases(options.size_mb, options.lines)
+    unknown = [name for name in options.cases if name not in cases]
+    if unknown:
+        print(f"no such case: {', '.join(unknown)}. There are: {', '.join(cases)}.", file=sys.stderr)
+        return 2
+    memory = psutil.virtual_memory().total / 1e9
+    machine = f"{os.cpu_count()} cores, {memory:.0f} GB of memory"
+    print(f"{machine}; whole process from cold; middle of {options.repeat} by time")
+    failures = [failure for name in options.cases for failure in _measure(cases[name], options)]
+    for failure in failures:
+        print(f"\nfailed: {failure}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _measure(case: Case, options: argparse.Namespace) -> list[str]:
+    data = prepared(case, options.data)
+    print(report.heading(case, data), flush=True)
+    failures: list[str] = []
+    peer: Result | None = None
+    for contender in [DUCKDB, *options.engines]:
+        try:
+            results = [run(contender, case, data, options.memory_max_mb) for _ in range(options.repeat)]
+        except CommandFailed as error:
+            failures.append(str(error))
+            continue
+        peer = report.middle(results) if contender == DUCKDB else peer
+        print(report.row(results, peer), flush=True)
+    return failures
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--size-mb", type=float, default=500, help="uncompressed CloudTrail (default 500)")
+    parser.add_argument("--lines", type=int, default=1_000_000, help="nginx lines (default 1,000,000)")
+    parser.add_argument("--engines", type=_names, default=["spark", "sail"], help="spark,sail")
+    parser.add_argument("--cases", type=_names, default=list(all_cases(1, 1)), help="separated by commas")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each (default 1)")
+    parser.add_argument("--memory-max-mb", type=int, help="memory_max_mb of the workspace")
+    default = Path(tempfile.gettempdir()) / "tailpipe-bench"
+    parser.add_argument("--data", type=Path, default=default, help="where generated logs are kept")
+    return parser.parse_args()
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""Who is measured: the installed command on each engine, and DuckDB."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.cases import DAYS, Case
+from bench.data import Data
+from bench.measure import CommandFailed, measured
+
+DUCKDB = "duckdb"
+LAYOUTS = {
+    "cloudtrail": "CloudTrail/%{DATA:region}/%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA}.json.gz",
+    "nginx": "access.log-%{YEAR:year}%{MONTHNUM:month}%{MONTHDAY:day}",
+}
+TABLES = {"cloudtrail": "aws_cloudtrail_log", "nginx": "nginx_access_log"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """`timings` are the parts that `collect` reports of itself."""
+
+    contender: str
+    seconds: float
+    peak_bytes: int
+    rows: int
+    stored_bytes: int
+    timings: Mapping[str, float]
+
+
+def run(contender: str, case: Case, data: Data, memory_max_mb: int | None) -> Result:
+    """One cold run; raises CommandFailed when it fails or stores another number of rows than there are."""
+    with tempfile.TemporaryDirectory(prefix="tailpipe-bench-") as scratch:
+        folder = Path(scratch)
+        if contender == DUCKDB:
+            result = _duckdb(case, data, folder)
+        else:
+            result = _tailpipe(contender, case, data, folder, memory_max_mb)
+    if result.rows != data.rows:
+        raise CommandFailed(f"{contender} on {case.name}: {result.rows:,} rows of {data.rows:,}")
+    return result
+
+
+def _duckdb(case: Case, data: Data, folder: Path) -> Result:
+    command = [sys.executable, "-m", "bench.peer", case.kind, str(data.folder), str(folder / "out.parquet")]
+    measurement = measured(command, os.environ, folder / "errors")
+    said = json.loads(measurement.output)
+    return Result(DUCKDB, measurement.seconds, measurement.peak_bytes, said["rows"], said["stored_bytes"], {})
+
+
+def _tailpipe(engine: str, case: Case, data: Data, folder: Path, memory_max_mb: int | None) -> Result:
+    config = folder / "config"
+    config.mkdir()
+    (config / "bench.tpc").write_text(_configuration(case, data, memory_max_mb))
+    environment = {**os.environ, "TAILPIPE_INSTALL_DIR": str(folder / "install")}
+    window = ["--from", DAYS[0].isoformat(), "--to", DAYS[-1].isoformat()]
+    options = ["--config-path", str(config), "--engine", engine, "--progress=false", "--output", "json"]
+    measurement = measured([_installed(), "collect", *window, *options], environment, folder / "errors")
+    said: dict[str, Any] = json.loads(measurement.output)
+    stored_bytes = sum(partition["stored_bytes"] for partition in said["partitions"])
+    rows = said["rows"]["stored"]
+    return Result(engine, measurement.seconds, measurement.peak_bytes, rows, stored_bytes, said["timings"])
+
+
+def _configuration(case: Case, data: Data, memory_max_mb: int | None) -> str:
+    workspace = f'workspace "default" {{\n  memory_max_mb = {memory_max_mb}\n}}\n\n' if memory_max_mb else ""
+    return f"""{workspace}partition "{TABLES[case.kind]}" "bench" {{
+  source "file" {{
+    paths       = ["{data.folder}"]
+    file_layout = `{LAYOUTS[case.kind]}`
+  }}
+}}
+"""
+
+
+def _installed() -> str:
+    beside = Path(sys.executable).with_name("tailpipe")
+    command = str(beside) if beside.exists() else shutil.which("tailpipe")
+    if command is None:
+        raise CommandFailed("the command tailpipe is not installed")
+    return command

@@ -1,0 +1,73 @@
+"""One command from cold: how long it takes, and the most memory its whole process tree holds."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+SAMPLE_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Measurement:
+    seconds: float
+    peak_bytes: int
+    output: str
+
+
+class CommandFailed(Exception):
+    pass
+
+
+def measured(command: Sequence[str], environment: Mapping[str, str], errors: Path) -> Measurement:
+    """Standard error goes to a file, to be read when the command fails."""
+    peak = _Peak()
+    started = time.perf_counter()
+    with errors.open("wb") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=dict(environment))
+        watcher = threading.Thread(target=peak.watch, args=(process.pid,), daemon=True)
+        watcher.start()
+        output, _ = process.communicate()
+    seconds = time.perf_counter() - started
+    peak.stop()
+    watcher.join()
+    if process.returncode != 0:
+        tail = errors.read_text(errors="replace")[-2_000:]
+        raise CommandFailed(f"{' '.join(command)} ended with code {process.returncode}\n{tail}")
+    return Measurement(seconds, peak.bytes, output.decode())
+
+
+class _Peak:
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._stopped = threading.Event()
+
+    def watch(self, pid: int) -> None:
+        while not self._stopped.wait(SAMPLE_SECONDS):
+            self.bytes = max(self.bytes, _tree_bytes(pid))
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+def _tree_bytes(pid: int) -> int:
+    try:
+        root = psutil.Process(pid)
+        return sum(_process_bytes(process) for process in [root, *root.children(recursive=True)])
+    except psutil.Error:
+        return 0
+
+
+def _process_bytes(process: psutil.Process) -> int:
+    """Shared pages are counted once: proportionally where the system tells, resident elsewhere."""
+    try:
+        memory = process.memory_full_info()
+        return int(getattr(memory, "pss", 0) or memory.rss)
+    except psutil.Error:
+        return 0

@@ -1,0 +1,42 @@
+"""The table that is printed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from bench.cases import Case
+from bench.contenders import DUCKDB, Result
+from bench.data import Data
+
+HEADER = ("contender", "seconds", "x duckdb", "start", "first job", "rest", "peak MB", "bytes/row", "rows/s")
+WIDTHS = (10, 9, 9, 7, 10, 7, 9, 10, 10)
+
+
+def heading(case: Case, data: Data) -> str:
+    size = f"{data.raw_bytes / 1e6:,.0f} MB raw"
+    title = f"{case.name}: {data.rows:,} rows, {case.files:,} files, {size}"
+    return f"\n{title}\n{_line(HEADER)}\n{_line(['-' * width for width in WIDTHS])}"
+
+
+def row(results: Sequence[Result], peer: Result | None) -> str:
+    """The run in the middle by time stands for all."""
+    result = middle(results)
+    ratio = f"{result.seconds / peer.seconds:.2f}" if peer and result.contender != DUCKDB else ""
+    timings = [
+        f"{result.timings[key]:.1f}" if key in result.timings else ""
+        for key in ("engine_start_seconds", "first_job_seconds", "rest_seconds")
+    ]
+    numbers = (f"{result.peak_bytes / 1e6:,.0f}", f"{result.stored_bytes / max(result.rows, 1):.0f}")
+    rate = f"{result.rows / result.seconds:,.0f}"
+    return _line([result.contender, f"{result.seconds:.2f}", ratio, *timings, *numbers, rate])
+
+
+def middle(results: Sequence[Result]) -> Result:
+    median = statistics.median_low(result.seconds for result in results)
+    return next(result for result in results if result.seconds == median)
+
+
+def _line(cells: Sequence[str]) -> str:
+    first, *rest = zip(cells, WIDTHS, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)])
