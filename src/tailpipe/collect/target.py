@@ -113,8 +113,9 @@ def _condition(target: Target, table: Table) -> str | None:
     position = target.config.argument_positions.get("filter") or target.config.position
     constants = {"tp_table": target.config.table, "tp_partition": target.config.name}
     types = {name: type_ for name, type_ in column_types(table).items() if name not in WRITER_COLUMNS}
-    types |= dict.fromkeys(constants, "VARCHAR")
+    types |= {**dict.fromkeys(constants, "VARCHAR"), "tp_date": "DATE"}
     bindings = {name: literal(value) for name, value in constants.items()}
+    bindings["tp_date"] = "CAST(tp_timestamp AS date)"
     what = f"filter of partition {target.name}"
     return translate(target.config.filter, types, bindings=bindings, position=position, what=what).sql
 
