@@ -2,7 +2,7 @@
 
 Backtick strings become quoted placeholders of the same length. Strings that end nowhere or stand in single
 quotes are reported and hidden too, so that the parser can go on behind them. A backslash that starts no
-escape and the exponent of a number are hidden: literals are read from the original text.
+escape, the exponent of a number and grok's `%{NAME:field}` are hidden: literals are read from the original text.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from tailpipe.errors import Problem
 _IN_CODE = re.compile(rb"""["`'#{}]|//|/\*|<<-?([^\W\d][\w-]*)[ \t]*\n|(?<![\w.])\d+[eE][-+]?\d+""")
 _IN_STRING = re.compile(rb"""["\n\\]|[$%]{2}\{|[$%]\{""")
 _ESCAPES = b'nrt"\\uU'
+# Grok's `%{YEAR:year}`; HCL's own directives are words in lower case.
+_GROK = re.compile(rb"%\{[A-Z][A-Z0-9_]*(:[\w.@-]+){0,2}\}")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class _Scanner:
                 at = self._escape(found.start())
             elif len(token) == 3:
                 at = found.end()
+            elif grok := _GROK.match(self.data, found.start()):
+                at = self._plain_text(grok)
             else:
                 closed = self._interpolation(found.end())
                 if closed is None:
@@ -129,6 +133,10 @@ class _Scanner:
         self.raw_strings = {offset: text for offset, text in self.raw_strings.items() if offset < at}
         self.is_cut = False
         return None
+
+    def _plain_text(self, found: re.Match[bytes]) -> int:
+        self.out[found.start() : found.end()] = b"x" * (found.end() - found.start())
+        return found.end()
 
     def _escape(self, at: int) -> int:
         following = self.data[at + 1 : at + 2]
@@ -170,6 +178,9 @@ class _Scanner:
             self.data, body
         )
         if closing:
+            for grok in _GROK.finditer(self.data, body, closing.start()):
+                if self.data[grok.start() - 1 : grok.start()] != b"%":
+                    self._plain_text(grok)
             return closing.end()
         marker = word.decode()
         message = f"this text has no closing line `{marker}`"
