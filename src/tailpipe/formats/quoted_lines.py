@@ -43,14 +43,15 @@ def _has_odd_line(block: bytes, quote: str) -> bool:
     return bool((np.diff(counts, prepend=0) & 1).any())
 
 
-def ends_open(line: str, quote: str, delimiter: str) -> bool:
+def ends_open(line: str, quote: str, delimiter: str, starts_open: bool = False) -> bool:
     """Whether a quote that starts a value is not closed; quotes inside a bare value mean nothing."""
     at = 0
     while True:
-        if line.startswith(quote, at):
-            at = _after_closing(line, quote, at + 1)
+        if starts_open or line.startswith(quote, at):
+            at = _after_closing(line, quote, at if starts_open else at + 1)
             if at < 0:
                 return True
+            starts_open = False
         at = line.find(delimiter, at)
         if at < 0:
             return False
@@ -95,10 +96,7 @@ class _Joiner:
         yield from _cut(records)
 
     def _is_open_after(self, line: str) -> bool:
-        is_odd = line.count(self.quote) % 2 == 1
-        if self.held:
-            return not is_odd
-        return is_odd and ends_open(line, self.quote, self.delimiter)
+        return ends_open(line, self.quote, self.delimiter, starts_open=bool(self.held))
 
     def give_up(self) -> Iterator[Cut]:
         """A quote that nothing closes: the lines after it are records of their own."""
