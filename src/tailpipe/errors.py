@@ -7,7 +7,8 @@
     │   └── ArtifactError    3    one artifact cannot be read; its unit fails, the others go on
     ├── QueryError           1    the SQL is off
     └── LakeError            4    the lake cannot be read or written
-        └── ConflictError    4    another writer committed first; planning again may succeed
+        ├── ConflictError    4    another writer committed first; planning again may succeed
+        └── UnknownOutcome   4    a commit may or may not be visible; its files must stay
 
 Exit codes: 0 done; 1 done with failed units or rejects above the limit; 2 usage or configuration;
 3 source or credentials; 4 lake; 130 interrupted.
@@ -97,4 +98,8 @@ class LakeError(TailpipeError):
 
 
 class ConflictError(LakeError):
+    pass
+
+
+class UnknownOutcome(LakeError):
     pass

@@ -1,8 +1,8 @@
 """Built-in tables against samples with expected rows beside them; a new case is a folder, not code.
 
-`tests/golden/tables/<table>/<case>/` holds an `input.*`, an `expected.json` with rows in any order and rejects
-in the order of the file, and, where the table's default format does not fit, a `format.tpc`. Null values are
-left out of expected rows. With `columns`, only those are compared.
+`tests/golden/tables/<table>/<case>/` holds an `input.*`, an `expected.json` with rows in any order and
+rejects as the file has them, and, where the table's default format does not fit, a `format.tpc`. Null values are left
+out of expected rows. With `columns`, only those are compared.
 """
 
 from __future__ import annotations

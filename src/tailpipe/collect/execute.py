@@ -20,7 +20,7 @@ from tailpipe.collect.plan import PartitionPlan, PlannedArtifact, Unit
 from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
-from tailpipe.errors import ConflictError, TailpipeError
+from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS
 from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit
@@ -93,10 +93,9 @@ class PartitionRun:
             self._after_engine_error(units, error)
             return
         try:
-            for tally in list(tallies.values()):
-                self._settle(tally)
-                del tallies[tally.unit.key]
-        except ConflictError:
+            while tallies:
+                self._settle(tallies.pop(next(iter(tallies))))
+        except TailpipeError:
             self._discard(tallies.values())
             raise
 
@@ -137,7 +136,8 @@ class PartitionRun:
             self._fail(UnitFailed(unit.label, len(unit.artifacts), _unit_message(tally)))
             return
         for (_, location), message in tally.errors.items():
-            self._fail(UnitFailed(location, 1, f"{message}. Nothing of it was stored."))
+            sentence = message.removeprefix(f"{location}: ")
+            self._fail(UnitFailed(location, 1, f"{sentence}. Nothing of it was stored."))
         rest = tuple(item for item in unit.artifacts if item.key not in tally.errors)
         if rest:
             self._run_batch((replace(unit, artifacts=rest),))
@@ -148,7 +148,8 @@ class PartitionRun:
             self._discard([tally])
             message = (
                 f"the counts do not add up: {rows.read:,} rows in, {rows.stored:,} stored, "
-                f"{rows.filtered:,} filtered, {rows.rejected:,} rejected. Nothing was stored; please report this."
+                f"{rows.filtered:,} filtered, {rows.rejected:,} rejected. "
+                "Nothing was stored; please report this."
             )
             self._fail(UnitFailed(tally.unit.label, len(tally.unit.artifacts), message))
             return
@@ -162,6 +163,8 @@ class PartitionRun:
         )
         try:
             self.version = self.log.commit(change, self.version)
+        except UnknownOutcome:
+            raise
         except TailpipeError:
             self._discard([tally])
             raise

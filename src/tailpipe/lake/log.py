@@ -1,12 +1,13 @@
 """The Delta log of one table: the only thing that says which files and manifests are true.
 
-A commit carries an application transaction `tailpipe/<partition>`, version n+1. Two collectors of one partition
-therefore conflict instead of duplicating, and the loser plans again on top of the winner.
+A commit carries an application transaction `tailpipe/<partition>`, version n+1. Two collectors of one
+partition therefore conflict instead of duplicating, and the loser plans again on top of the winner.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import time
 import uuid
 from collections.abc import Iterable, Mapping
@@ -16,8 +17,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from tailpipe.errors import ConflictError, LakeError
+from tailpipe.errors import ConflictError, LakeError, UnknownOutcome
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.failure import delta_message
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import LOG, PARTITION_COLUMNS, manifest_path
 from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, read_manifest, write_manifest
@@ -26,6 +28,8 @@ from tailpipe.times import merge
 TYPE_KEY = "tailpipe.type"
 _MANIFEST_KEY = "tailpipe.manifest"
 _PARTITION_KEY = "tailpipe.partition"
+
+_ENTRY = re.compile(r"[0-9]{20}\.json")
 
 # Manifests are named by log entries, so the log must keep them: entries are never cleaned up.
 _CONFIGURATION = {"delta.enableExpiredLogCleanup": "false"}
@@ -71,8 +75,11 @@ class TableLog:
             self._delta = DeltaTable(self.location)
         except TableNotFoundError:
             self._delta = None
-        except DeltaError as error:
-            raise LakeError(f"{self.location}: the Delta log cannot be read: {error}") from error
+        except (DeltaError, OSError) as error:
+            raise LakeError(
+                f"{self.location}: the Delta log cannot be read: {delta_message(error)}",
+                hint="check that the folder is whole and readable; other programs must not write into it",
+            ) from error
 
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
@@ -85,18 +92,26 @@ class TableLog:
         return PartitionState(self._transaction_version(partition), known)
 
     def commit(self, change: UnitCommit, expected_version: int) -> int:
-        """Makes the unit visible, or raises and leaves nothing visible. Returns the new version."""
-        self._ensure_table()
-        if self._transaction_version(change.partition) != expected_version:
-            raise self._conflict(change.partition)
-        name = self._write_manifest(change, expected_version + 1)
+        """Makes the unit visible and returns the new version.
+
+        Raises UnknownOutcome if nobody can say whether it is visible; after any other error it is not.
+        """
+        from deltalake.exceptions import DeltaError
+
+        try:
+            self._ensure_table()
+            if self._transaction_version(change.partition) != expected_version:
+                raise self._conflict(change.partition)
+            name = self._write_manifest(change, expected_version + 1)
+        except (DeltaError, OSError) as error:
+            raise self._failed(change, error) from error
         self._append(change, name, expected_version + 1)
-        self._delta.update_incremental()
         return expected_version + 1
 
     def _transaction_version(self, partition: str) -> int:
-        version = self._delta.transaction_version(_application(partition)) if self._delta is not None else None
-        return int(version or 0)
+        if self._delta is None:
+            return 0
+        return int(self._delta.transaction_version(_application(partition)) or 0)
 
     def _ensure_table(self) -> None:
         from deltalake import DeltaTable, Schema
@@ -111,6 +126,8 @@ class TableLog:
                 configuration=_CONFIGURATION,
             )
             self._delta = DeltaTable(self.location)
+        else:
+            self._delta.update_incremental()
         self._add_new_columns()
 
     def _add_new_columns(self) -> None:
@@ -122,8 +139,8 @@ class TableLog:
             old = stored.get(field.name)
             if old is not None and old.type != field.type:
                 raise LakeError(
-                    f'{self.location}: column "{field.name}" is stored as {_type_name(old)} and cannot become '
-                    f"{_type_name(field)}",
+                    f'{self.location}: column "{field.name}" is stored as {_type_name(old)} '
+                    f"and cannot become {_type_name(field)}",
                     hint="give the column another name, or collect into another table",
                 )
         new = [field for field in wanted if field.name not in stored]
@@ -149,7 +166,11 @@ class TableLog:
         from deltalake.exceptions import CommitFailedError, DeltaError
 
         properties = CommitProperties(
-            custom_metadata={_MANIFEST_KEY: manifest, _PARTITION_KEY: change.partition, "tailpipe.unit": change.unit},
+            custom_metadata={
+                _MANIFEST_KEY: manifest,
+                _PARTITION_KEY: change.partition,
+                "tailpipe.unit": change.unit,
+            },
             app_transactions=[Transaction(_application(change.partition), version)],
         )
         try:
@@ -160,14 +181,35 @@ class TableLog:
                 list(PARTITION_COLUMNS),
                 commit_properties=properties,
             )
-        except CommitFailedError as error:
-            raise self._conflict(change.partition) from error
         except (DeltaError, OSError) as error:
-            raise LakeError(f"{self.location}: commit of {change.partition} {change.unit} failed: {error}") from error
+            # What follows the commit, such as a checkpoint, may fail too: the log knows whether it is there.
+            if self._names(manifest, change):
+                return
+            if isinstance(error, CommitFailedError):
+                raise self._conflict(change.partition) from error
+            raise self._failed(change, error) from error
+
+    def _names(self, manifest: str, change: UnitCommit) -> bool:
+        try:
+            return manifest in manifest_paths(self.location, change.partition)
+        except (OSError, ValueError) as error:
+            raise UnknownOutcome(
+                f"{self.location}: commit of {change.partition} {change.unit} broke off: {error}",
+                hint="collect again when the lake can be reached: what is there already is not stored twice",
+            ) from error
+
+    def _failed(self, change: UnitCommit, error: Exception) -> LakeError:
+        what = f"commit of {change.partition} {change.unit} failed: {delta_message(error)}"
+        return LakeError(
+            f"{self.location}: {what}. Nothing of it is visible.",
+            hint="check that the folder can be written and the disk has room, then collect again",
+        )
 
     def _conflict(self, partition: str) -> ConflictError:
         table = self.location.rstrip("/").rsplit("/", 1)[-1]
-        return ConflictError(f"{table}.{partition} was collected by another process while this run was writing")
+        return ConflictError(
+            f"{table}.{partition} was collected by another process while this run was writing"
+        )
 
 
 def manifest_paths(location: str, partition: str | None = None) -> list[str]:
@@ -184,7 +226,7 @@ def _commit_infos(location: str) -> Iterable[dict[str, Any]]:
 
     filesystem, base = table_filesystem(location)
     infos = filesystem.get_file_info(fs.FileSelector(f"{base}/{LOG}", allow_not_found=True))
-    entries = sorted(info.path for info in infos if info.path.endswith(".json"))
+    entries = sorted(info.path for info in infos if _ENTRY.fullmatch(info.base_name))
     for path in entries:
         with filesystem.open_input_stream(path) as stream:
             # delta-rs writes commitInfo first; only that line is of interest.

@@ -1,0 +1,15 @@
+"""The sentence in an error of the Delta library that a person can use."""
+
+from __future__ import annotations
+
+import re
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_TRACE = re.compile(r"^\s+0: ", re.MULTILINE)
+
+
+def delta_message(error: BaseException) -> str:
+    """Without colours and traces, causes on one line."""
+    text = _TRACE.split(_COLOUR.sub("", str(error)))[0]
+    causes = (line.strip().removeprefix("↳").strip() for line in text.splitlines())
+    return ": ".join(cause for cause in causes if cause) or type(error).__name__

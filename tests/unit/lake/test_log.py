@@ -1,0 +1,206 @@
+"""The commit protocol on a real Delta log: what counts, what conflicts, and what a failure leaves behind."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from tailpipe.errors import ConflictError, LakeError
+from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
+from tailpipe.lake.facts import FileFact
+from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit, manifest_paths
+from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, read_manifest, write_manifest
+from tailpipe.times import Window
+
+SCHEMA = pa.schema(
+    [
+        pa.field("message", pa.string(), metadata={TYPE_KEY: "VARCHAR"}),
+        pa.field("size", pa.int32(), metadata={TYPE_KEY: "INTEGER"}),
+        pa.field("tp_timestamp", pa.timestamp("us"), metadata={TYPE_KEY: "TIMESTAMP"}),
+        pa.field("tp_partition", pa.string(), metadata={TYPE_KEY: "VARCHAR"}),
+        pa.field("tp_index", pa.string(), metadata={TYPE_KEY: "VARCHAR"}),
+        pa.field("tp_date", pa.date32(), metadata={TYPE_KEY: "DATE"}),
+    ]
+)
+JUNE = Window(datetime(2024, 6, 1, tzinfo=UTC), datetime(2024, 7, 1, tzinfo=UTC))
+JULY = Window(datetime(2024, 7, 1, tzinfo=UTC), datetime(2024, 8, 1, tzinfo=UTC))
+
+
+@pytest.fixture
+def location(tmp_path: Path) -> str:
+    return str(tmp_path / "data" / "app_log")
+
+
+def data_file(location: str, name: str, partition: str = "p", message: str = "m") -> FileFact:
+    folder = f"tp_partition={partition}/tp_index=default/tp_date=2024-06-01"
+    path = Path(location, folder, f"{name}.parquet")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    moment = datetime(2024, 6, 1, 12)  # noqa: DTZ001
+    rows = pa.table({"message": [message], "size": pa.array([1], pa.int32()), "tp_timestamp": [moment]})
+    pq.write_table(rows, path)
+    return FileFact(
+        unit="2024-06-01",
+        path=f"{folder}/{name}.parquet",
+        size_bytes=path.stat().st_size,
+        rows=1,
+        partition_values={"tp_partition": partition, "tp_index": "default", "tp_date": "2024-06-01"},
+        first="2024-06-01T12:00:00.000",
+        last="2024-06-01T12:00:00.000",
+    )
+
+
+def record(location: str = "a.log", version: str = "1", kept: tuple[Window, ...] = ()) -> ArtifactRecord:
+    return ArtifactRecord("file", location, version, 10, None, kept, 3, 1, 1, 0, 1)
+
+
+def change(location: str, name: str, partition: str = "p", *records: ArtifactRecord) -> UnitCommit:
+    file = data_file(location, name, partition)
+    return UnitCommit(partition, "2024-06-01", "run", (file,), (), records or (record(f"{name}.log"),))
+
+
+def visible(location: str) -> int:
+    return DeltaTable(location).to_pyarrow_table().num_rows if Path(location, "_delta_log").is_dir() else 0
+
+
+def test_a_table_that_was_never_collected_is_new(location: str) -> None:
+    state = TableLog(location, SCHEMA).state("p")
+    assert (state.version, state.is_new) == (0, True)
+    assert not Path(location).exists()
+
+
+def test_data_and_state_become_true_together(location: str) -> None:
+    log = TableLog(location, SCHEMA)
+    assert log.commit(change(location, "a"), 0) == 1
+    assert log.commit(change(location, "b"), 1) == 2
+
+    state = TableLog(location, SCHEMA).state("p")
+    assert (state.version, set(state.artifacts)) == (2, {("file", "a.log"), ("file", "b.log")})
+    assert visible(location) == 2
+    assert TableLog(location, SCHEMA).state("other").is_new
+
+
+def test_a_manifest_that_no_commit_names_does_not_count(location: str) -> None:
+    log = TableLog(location, SCHEMA)
+    log.commit(change(location, "a"), 0)
+    header = Header("p", "2024-06-02", "run", "2024-06-02T00:00:00+00:00", (), ())
+    write_manifest(location, "_manifests/p/00000002-stray.parquet", Manifest(header, (record("stray.log"),)))
+    assert set(log.state("p").artifacts) == {("file", "a.log")}
+
+
+def test_two_collectors_of_one_partition_conflict_and_nothing_is_doubled(location: str) -> None:
+    first, second = TableLog(location, SCHEMA), TableLog(location, SCHEMA)
+    first.state("p")
+    second.state("p")
+    first.commit(change(location, "a"), 0)
+    with pytest.raises(ConflictError, match=r"app_log\.p was collected by another process"):
+        second.commit(change(location, "a-again"), 0)
+    assert visible(location) == 1
+    assert second.commit(change(location, "b"), second.state("p").version) == 2
+
+
+def test_collectors_of_different_partitions_do_not_disturb_each_other(location: str) -> None:
+    first, second = TableLog(location, SCHEMA), TableLog(location, SCHEMA)
+    first.commit(change(location, "a"), 0)
+    second.refresh()
+    first.commit(change(location, "b"), 1)
+    assert second.commit(change(location, "c", "q"), 0) == 1
+    assert visible(location) == 3
+    assert len(manifest_paths(location)) == 3
+    assert len(manifest_paths(location, "q")) == 1
+
+
+def test_parts_of_an_artifact_add_up_and_a_changed_one_speaks_for_itself(location: str) -> None:
+    log = TableLog(location, SCHEMA)
+    log.commit(change(location, "a", "p", record("x.log", kept=(JUNE,))), 0)
+    log.commit(change(location, "b", "p", record("x.log", kept=(JULY,))), 1)
+    joined = log.state("p").artifacts["file", "x.log"]
+    assert (joined.kept, joined.stored) == ((Window(JUNE.start, JULY.end),), 2)
+    log.commit(change(location, "c", "p", record("x.log", version="2", kept=(JUNE,))), 2)
+    assert log.state("p").artifacts["file", "x.log"] == record("x.log", version="2", kept=(JUNE,))
+
+
+def test_manifests_survive_a_round_trip(location: str) -> None:
+    header = Header("p", "u", "r", "2024-06-02T00:00:00+00:00", ("f.parquet",), ("r.parquet",))
+    dated = ArtifactRecord("s3", "key ü", "etag", 2**40, JUNE, (JUNE, JULY), 9, 3, 2, 1, 3)
+    manifest = Manifest(header, (dated, record()))
+    write_manifest(location, "_manifests/p/x.parquet", manifest)
+    assert read_manifest(location, "_manifests/p/x.parquet") == manifest
+
+
+def test_new_columns_are_added_and_types_stay(location: str) -> None:
+    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
+    wider = TableLog(location, SCHEMA.append(pa.field("zone", pa.string(), metadata={TYPE_KEY: "VARCHAR"})))
+    wider.refresh()
+    wider.commit(change(location, "b"), 1)
+    assert ("zone", "VARCHAR") in (stored_columns(Path(location).parent, "app_log") or ())
+    assert list_tables(Path(location).parent) == ["app_log"]
+
+    changed = SCHEMA.set(1, pa.field("size", pa.bool_(), metadata={TYPE_KEY: "BOOLEAN"}))
+    other = TableLog(location, changed)
+    other.refresh()
+    with pytest.raises(LakeError, match="stored as INTEGER and cannot become BOOLEAN") as error:
+        other.commit(change(location, "c"), 2)
+    assert error.value.hint
+    assert visible(location) == 2
+
+
+def test_narrower_schema_keeps_the_columns_that_are_stored(location: str) -> None:
+    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
+    narrow = TableLog(location, pa.schema([field for field in SCHEMA if field.name != "size"]))
+    narrow.refresh()
+    narrow.commit(change(location, "b"), 1)
+    assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1, 1]
+
+
+@pytest.mark.parametrize("blocked", ["_manifests", "_delta_log"])
+def test_a_commit_that_cannot_be_written_shows_nothing(location: str, blocked: str) -> None:
+    unit = change(location, "a")
+    Path(location, blocked).write_text("in the way")
+    log = TableLog(location, SCHEMA)
+    with pytest.raises(LakeError) as error:
+        log.commit(unit, 0)
+    assert location in error.value.message
+    assert error.value.hint
+    assert visible(location) == 0
+    Path(location, blocked).unlink()
+    again = TableLog(location, SCHEMA)
+    assert again.commit(unit, again.state("p").version) == 1
+    assert visible(location) == 1
+
+
+def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
+    """The log writes a checkpoint after every hundredth commit; by then the commit itself is true."""
+    log = TableLog(location, SCHEMA)
+    unit = change(location, "a")
+    log.commit(unit, 0)
+    Path(location, "_delta_log", "_last_checkpoint").mkdir()
+    for version in range(1, 102):
+        assert (
+            log.commit(UnitCommit("p", "u", "run", (), (), (record(f"{version}.log"),)), version)
+            == version + 1
+        )
+    assert log.commit(change(location, "b"), 102) == 103
+    assert len(TableLog(location, SCHEMA).state("p").artifacts) == 103
+    assert visible(location) == 2
+
+
+def test_a_log_that_is_not_one_is_a_lake_error(location: str) -> None:
+    folder = Path(location, "_delta_log")
+    folder.mkdir(parents=True)
+    (folder / f"{0:020d}.json").write_text("not a log")
+    with pytest.raises(LakeError, match="the Delta log cannot be read") as error:
+        TableLog(location, SCHEMA).state("p")
+    assert error.value.hint
+
+
+def test_reject_files_are_those_that_commits_name(location: str) -> None:
+    log = TableLog(location, SCHEMA)
+    log.commit(UnitCommit("p", "u", "run", (), ("_rejects/p/a.parquet",), (record(),)), 0)
+    Path(location, "_rejects", "p").mkdir(parents=True)
+    Path(location, "_rejects", "p", "stray.parquet").write_bytes(b"")
+    assert reject_files(Path(location).parent, "app_log") == [f"{location}/_rejects/p/a.parquet"]
