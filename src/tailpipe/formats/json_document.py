@@ -18,13 +18,14 @@ from tailpipe.formats.format import Cut
 from tailpipe.formats.json_fields import json_field_names, json_fields
 from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, syntax_reason, why_not_an_object
 from tailpipe.formats.lines import refused, size_reason, strings
-from tailpipe.formats.text import BLOCK_BYTES, KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
+from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import StructType
 
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
+_BATCH_BYTES = 2 * 1024 * 1024
 
 SCHEMA = BlockSchema(
     (
@@ -140,7 +141,7 @@ def _batches(records: list[msgspec.Raw]) -> Iterator[Cut]:
             first += 1
             continue
         done = ends[first] - lengths[first]
-        last = max(first + 1, int(np.searchsorted(ends, done + BLOCK_BYTES, side="right")))
+        last = max(first + 1, int(np.searchsorted(ends, done + _BATCH_BYTES, side="right")))
         yield _batch(records[first:last], lengths[first:last], first + 1)
         first = last
 
