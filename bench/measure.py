@@ -38,7 +38,7 @@ def measured(command: Sequence[str], environment: Mapping[str, str], errors: Pat
     peak.stop()
     watcher.join()
     if process.returncode != 0:
-        tail = errors.read_text(errors="replace")[-2_000:]
+        tail = errors.read_text(errors="replace")[-2_000:] or output.decode()[-2_000:]
         raise CommandFailed(f"{' '.join(command)} ended with code {process.returncode}\n{tail}")
     return Measurement(seconds, peak.bytes, output.decode())
 
