@@ -16,8 +16,9 @@ _SKIP_WORDS = {"layout": "do not match the file_layout", "outside window": "outs
 
 
 def exit_code(outcome: RunOutcome) -> int:
+    """A partition of which every record was rejected is not done: its format does not fit its logs."""
     if not outcome.failed:
-        return EXIT_DONE
+        return EXIT_PARTIAL if any(_is_all_rejected(part.rows) for part in outcome.partitions) else EXIT_DONE
     only_unlisted = all(failure.label == UNLISTED for failure in outcome.failed)
     return EXIT_SOURCE if only_unlisted else EXIT_PARTIAL
 
@@ -32,7 +33,8 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
     rate = f", {rows.read / outcome.seconds:,.0f} rows/s" if rows.read and outcome.seconds else ""
     say(f"{_balance(rows)}  ({seconds(outcome.seconds)}{rate})")
     if outcome.failed:
-        say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes them up again")
+        pronoun = "it" if len(outcome.failed) == 1 else "them"
+        say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes {pronoun} up again")
 
 
 def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
@@ -42,7 +44,8 @@ def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
     for plan in plans:
         say(f"{plan.target.name}  window {_window(plan.window)}")
         for unit in plan.units:
-            say(f"  {unit.label:<16}  {counted(len(unit.artifacts), 'artifact'):>16}  {size(unit.size_bytes):>10}")
+            artifacts = counted(len(unit.artifacts), "artifact")
+            say(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}")
         total = f"{counted(plan.artifact_count, 'artifact')}, {size(plan.size_bytes)}"
         say(f"  {counted(len(plan.units), 'unit')}, {total}")
         if not plan.units:
@@ -61,6 +64,11 @@ def _print_partition(partition: PartitionOutcome) -> None:
         say(f"  {_balance(partition.rows)}")
     if partition.rows.outside:
         say(f"  {counted(partition.rows.outside, 'row')} outside the window {_window(partition.window)}")
+        if not partition.rows.stored:
+            say("  hint: --from and --to choose another window")
+    if _is_all_rejected(partition.rows):
+        say("  every record was rejected")
+        say("  hint: does the format fit the logs? The reasons are in quarantine")
     if partition.rows.rejected:
         name = partition.name.split(".", 1)
         where = f"table_name = '{name[0]}' and partition = '{name[1]}'"
@@ -69,7 +77,8 @@ def _print_partition(partition: PartitionOutcome) -> None:
         _print_reasons(partition.listings, partition.window)
     for listing in partition.listings:
         if listing.changed:
-            say(f"  {counted(len(listing.changed), 'artifact')} changed since collected and left alone: {listing.changed[0]}")
+            artifacts = counted(len(listing.changed), "artifact")
+            say(f"  {artifacts} changed since collected and left alone: {listing.changed[0]}")
     for failure in partition.failed:
         say(f"  failed: {failure.label}: {failure.message}")
 
@@ -86,14 +95,17 @@ def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
             say(f"    for example {listing.mismatch_example}")
         if listing.newest:
             say(f"    newest: {listing.newest}")
-        if "outside window" in listing.skipped and not listing.planned:
+        if not listing.planned and not listing.known:
             say(f"    hint: the window is {_window(window)}; --from and --to choose another")
 
 
+def _is_all_rejected(rows: Rows) -> bool:
+    return rows.rejected > 0 and rows.rejected == rows.read
+
+
 def _balance(rows: Rows) -> str:
-    return (
-        f"rows in {rows.read:,} = stored {rows.stored:,} + filtered {rows.filtered:,} + rejected {rows.rejected:,}"
-    )
+    parts = f"stored {rows.stored:,} + filtered {rows.filtered:,} + rejected {rows.rejected:,}"
+    return f"rows in {rows.read:,} = {parts}"
 
 
 def _window(window: Window) -> str:

@@ -100,7 +100,9 @@ def plan_partition(
     target: Target, state: PartitionState, asked: AskedWindow, lookback: str | None, now: datetime
 ) -> PartitionPlan:
     """Lists the sources and leaves out what the lake has. Reads no log content."""
-    window = _window(state, asked, parse_lookback(target.config.lookback or lookback or DEFAULT_LOOKBACK), now)
+    window = _window(
+        state, asked, parse_lookback(target.config.lookback or lookback or DEFAULT_LOOKBACK), now
+    )
     planned: list[PlannedArtifact] = []
     listings = []
     for number, feed in enumerate(target.feeds):
@@ -129,11 +131,14 @@ def _list_source(
     listed = known = 0
     example: str | None = None
     newest: Artifact | None = None
+    newest_outside: str | None = None
     for found in feed.source.list(window):
         listed += 1
         if isinstance(found, Skipped):
             skipped[found.reason] += 1
             example = example or (found.location if found.reason == "layout" else None)
+            if found.reason == "outside window":
+                newest_outside = max(newest_outside or "", found.location)
             continue
         newest = max(newest, found, key=_recency) if newest else found
         record = state.artifacts.get((feed.source.name, found.location))
@@ -152,7 +157,7 @@ def _list_source(
         skipped=dict(skipped),
         changed=tuple(changed),
         mismatch_example=example,
-        newest=newest.location if newest else None,
+        newest=newest.location if newest else newest_outside,
     )
     return planned, listing
 
