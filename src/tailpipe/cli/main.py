@@ -18,6 +18,8 @@ DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL
 
 
 def run(argv: Sequence[str] | None = None) -> None:
+    # numpy's linear algebra starts threads that wait busily; nothing here uses it.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.exit(main(sys.argv[1:] if argv is None else argv))
 
 

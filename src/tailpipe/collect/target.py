@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.formats.format import Format
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Source
-from tailpipe.tables.expressions import Expression, column_names, translate
 from tailpipe.tables.fields import RECORD, quoted, source_path
 from tailpipe.tables.shape import column_types
 from tailpipe.tables.standard import WRITER_COLUMNS
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.values import literal
+
+if TYPE_CHECKING:
+    from tailpipe.tables.expressions import Expression
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Re
 
 def _transform(column: Column, fields: tuple[str, ...] | None) -> Expression:
     """Fields that only the data tells may have any name: those the expression uses are taken as text."""
+    from tailpipe.tables.expressions import column_names, translate
+
     text = column.transform or ""
     names = dict.fromkeys(column_names(text) if fields is None else fields, "VARCHAR")
     bindings = {name: f"{RECORD}.{quoted(name)}" for name in names}
@@ -110,6 +115,8 @@ def _transform(column: Column, fields: tuple[str, ...] | None) -> Expression:
 def _condition(target: Target, table: Table) -> str | None:
     if target.config.filter is None:
         return None
+    from tailpipe.tables.expressions import translate
+
     position = target.config.argument_positions.get("filter") or target.config.position
     constants = {"tp_table": target.config.table, "tp_partition": target.config.name}
     types = {name: type_ for name, type_ in column_types(table).items() if name not in WRITER_COLUMNS}

@@ -108,8 +108,9 @@ def _command(java: Path, spark_home: Path, memory_max_mb: int) -> list[str]:
     return [
         str(java),
         f"-Xmx{memory_max_mb}m",
-        "-Xss4m",  # Java's regex engine recurses; long lines need the room
+        "-Xss16m",  # Java's regex engine recurses; long lines need the room
         "-XX:+UseParallelGC",
+        "-XX:-DontCompileHugeMethods",  # a wide table makes projections that HotSpot would only interpret
         "-XX:+IgnoreUnrecognizedVMOptions",
         "--sun-misc-unsafe-memory-access=allow",
         "--enable-native-access=ALL-UNNAMED",

@@ -55,7 +55,7 @@ def _sail_server(settings: EngineSettings) -> Iterator[str]:
     # Sail reads its options from the environment when it is first loaded.
     os.environ.setdefault("RUST_LOG", "off")
     os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(settings.cores)
-    _use_reusing_allocator()
+    _tune_this_process()
     from pysail.spark import SparkConnectServer
 
     server = SparkConnectServer("127.0.0.1", 0)
@@ -67,10 +67,17 @@ def _sail_server(settings: EngineSettings) -> Iterator[str]:
         server.stop()
 
 
-def _use_reusing_allocator() -> None:
-    """Arrow buffers come and go by the megabyte; jemalloc keeps their pages, where others clear new ones."""
+def _tune_this_process() -> None:
+    """The engine runs our functions in this process: fewer garbage collections, and memory that is reused.
+
+    Arrow buffers come and go by the megabyte; jemalloc keeps their pages, where others clear new ones.
+    """
+    import gc
+
     import pyarrow as pa
 
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
     if "jemalloc" in pa.supported_memory_backends():
         pa.set_memory_pool(pa.jemalloc_memory_pool())
 
