@@ -80,7 +80,9 @@ class Binder:
             )
 
     def _serialized(self, text: str) -> Any:
-        row = self._connection.execute("SELECT json_serialize_sql(?)", [f"SELECT ({text}\n)"]).fetchone()
+        # As a literal: a bound parameter would make DuckDB import pandas.
+        statement = f"SELECT ({text}\n)".replace("'", "''")
+        row = self._connection.execute(f"SELECT json_serialize_sql('{statement}')").fetchone()
         return _canonical(json.loads(row[0])) if row else None
 
     def _run(self, sql: str) -> list[Any]:
