@@ -27,6 +27,7 @@ def main() -> int:
     memory = psutil.virtual_memory().total / 1e9
     machine = f"{os.cpu_count()} cores, {memory:.0f} GB of memory"
     print(f"{machine}; whole process from cold; middle of {options.repeat} by time")
+    print("! beside a time: the machine stood still meanwhile, in each of several attempts")
     failures = [failure for name in options.cases for failure in _measure(cases[name], options)]
     for failure in failures:
         print(f"\nfailed: {failure}", file=sys.stderr)

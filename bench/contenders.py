@@ -17,6 +17,7 @@ from bench.data import Data
 from bench.measure import CommandFailed, measured
 
 DUCKDB = "duckdb"
+ATTEMPTS = 3
 LAYOUTS = {
     "cloudtrail": "CloudTrail/%{DATA:region}/%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA}.json.gz",
     "nginx": "access.log-%{YEAR:year}%{MONTHNUM:month}%{MONTHDAY:day}",
@@ -34,10 +35,22 @@ class Result:
     rows: int
     stored_bytes: int
     timings: Mapping[str, float]
+    was_paused: bool
 
 
 def run(contender: str, case: Case, data: Data, memory_max_mb: int | None) -> Result:
-    """One cold run; raises CommandFailed when it fails or stores another number of rows than there are."""
+    """One cold run, taken again where the machine stood still meanwhile.
+
+    Raises CommandFailed when it fails or stores another number of rows than there are.
+    """
+    for _ in range(ATTEMPTS - 1):
+        result = _run(contender, case, data, memory_max_mb)
+        if not result.was_paused:
+            return result
+    return _run(contender, case, data, memory_max_mb)
+
+
+def _run(contender: str, case: Case, data: Data, memory_max_mb: int | None) -> Result:
     with tempfile.TemporaryDirectory(prefix="tailpipe-bench-") as scratch:
         folder = Path(scratch)
         if contender == DUCKDB:
@@ -53,7 +66,15 @@ def _duckdb(case: Case, data: Data, folder: Path) -> Result:
     command = [sys.executable, "-m", "bench.peer", case.kind, str(data.folder), str(folder / "out.parquet")]
     measurement = measured(command, os.environ, folder / "errors")
     said = json.loads(measurement.output)
-    return Result(DUCKDB, measurement.seconds, measurement.peak_bytes, said["rows"], said["stored_bytes"], {})
+    return Result(
+        DUCKDB,
+        measurement.seconds,
+        measurement.peak_bytes,
+        said["rows"],
+        said["stored_bytes"],
+        {},
+        measurement.was_paused,
+    )
 
 
 def _tailpipe(engine: str, case: Case, data: Data, folder: Path, memory_max_mb: int | None) -> Result:
@@ -67,7 +88,15 @@ def _tailpipe(engine: str, case: Case, data: Data, folder: Path, memory_max_mb: 
     said: dict[str, Any] = json.loads(measurement.output)
     stored_bytes = sum(partition["stored_bytes"] for partition in said["partitions"])
     rows = said["rows"]["stored"]
-    return Result(engine, measurement.seconds, measurement.peak_bytes, rows, stored_bytes, said["timings"])
+    return Result(
+        engine,
+        measurement.seconds,
+        measurement.peak_bytes,
+        rows,
+        stored_bytes,
+        said["timings"],
+        measurement.was_paused,
+    )
 
 
 def _configuration(case: Case, data: Data, memory_max_mb: int | None) -> str:

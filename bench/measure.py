@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 
 SAMPLE_SECONDS = 0.1
+PAUSE_SECONDS = 3.0
+"""A longer gap between two samples means that the whole machine stood still, as virtual ones do at times."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Measurement:
     seconds: float
     peak_bytes: int
     output: str
+    was_paused: bool
 
 
 class CommandFailed(Exception):
@@ -40,17 +43,22 @@ def measured(command: Sequence[str], environment: Mapping[str, str], errors: Pat
     if process.returncode != 0:
         tail = errors.read_text(errors="replace")[-2_000:] or output.decode()[-2_000:]
         raise CommandFailed(f"{' '.join(command)} ended with code {process.returncode}\n{tail}")
-    return Measurement(seconds, peak.bytes, output.decode())
+    return Measurement(seconds, peak.bytes, output.decode(), peak.longest_gap_seconds > PAUSE_SECONDS)
 
 
 class _Peak:
     def __init__(self) -> None:
         self.bytes = 0
+        self.longest_gap_seconds = 0.0
         self._stopped = threading.Event()
 
     def watch(self, pid: int) -> None:
+        last = time.perf_counter()
         while not self._stopped.wait(SAMPLE_SECONDS):
             self.bytes = max(self.bytes, _tree_bytes(pid))
+            now = time.perf_counter()
+            self.longest_gap_seconds = max(self.longest_gap_seconds, now - last)
+            last = now
 
     def stop(self) -> None:
         self._stopped.set()

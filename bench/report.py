@@ -29,7 +29,8 @@ def row(results: Sequence[Result], peer: Result | None) -> str:
     ]
     numbers = (f"{result.peak_bytes / 1e6:,.0f}", f"{result.stored_bytes / max(result.rows, 1):.0f}")
     rate = f"{result.rows / result.seconds:,.0f}"
-    return _line([result.contender, f"{result.seconds:.2f}", ratio, *timings, *numbers, rate])
+    seconds = f"{result.seconds:.2f}{'!' if result.was_paused else ''}"
+    return _line([result.contender, seconds, ratio, *timings, *numbers, rate])
 
 
 def middle(results: Sequence[Result]) -> Result:
