@@ -54,7 +54,7 @@ class Home:
             [COMMAND, *arguments], env=self.variables(), cwd=self.folder, **(standard | options)
         )
 
-    def run(self, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments)
         try:
             output, errors = process.communicate(timeout=timeout)
