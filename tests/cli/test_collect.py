@@ -1,4 +1,4 @@
-"""`tailpipe collect` as installed: the stories of a user, on standard output, standard error and in exit codes."""
+"""`tailpipe collect` as installed: the stories of a user, told by what it prints and how it ends."""
 
 from __future__ import annotations
 
