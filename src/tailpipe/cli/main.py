@@ -46,7 +46,9 @@ def main(argv: Sequence[str]) -> int:
     except Exception as error:
         if arguments.debug:
             raise
-        _tell(f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it")
+        _tell(
+            f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it"
+        )
         return EXIT_PARTIAL
     return code
 

@@ -67,7 +67,9 @@ def _workspace(name: str | None, config: Config) -> WorkspaceConfig:
     known = ", ".join([*config.workspaces]) or "none but the default"
     raise UsageError(
         f'workspace "{chosen}" is not configured. Configured: {known}.',
-        hint=f'did you mean "{near[0]}"?' if near else f'add `workspace "{chosen}" {{}}` to the configuration',
+        hint=f'did you mean "{near[0]}"?'
+        if near
+        else f'add `workspace "{chosen}" {{}}` to the configuration',
     )
 
 
@@ -75,5 +77,3 @@ def _data_dir(workspace: WorkspaceConfig) -> Path:
     if workspace.data_dir:
         return Path(workspace.data_dir).expanduser().absolute()
     return (install_directory(os.environ) / "data" / workspace.name).absolute()
-
-

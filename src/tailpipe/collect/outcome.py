@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from tailpipe.collect.plan import Listing, Unit
 from tailpipe.times import Window
 
-
 UNLISTED = "listing"
 
 
@@ -96,5 +95,3 @@ class RunOutcome:
 
     def timed(self, seconds: float, timings: Mapping[str, float], engine: str) -> RunOutcome:
         return replace(self, seconds=seconds, timings=timings, engine=engine)
-
-

@@ -30,7 +30,7 @@ class UnitTally:
 
     @property
     def written(self) -> list[str]:
-        return [fact.path for fact in (*self.files, *self.rejects)]
+        return [fact.path for fact in self.files] + [fact.path for fact in self.rejects]
 
 
 def add_facts(

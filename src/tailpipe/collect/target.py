@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
+from tailpipe.engine.settings import SAIL, SPARK
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.formats.format import Format
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Source
-from tailpipe.tables.fields import RECORD, quoted, source_path
+from tailpipe.tables.fields import RECORD, source_path
 from tailpipe.tables.shape import column_types
+from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import WRITER_COLUMNS
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Column, Table
-from tailpipe.tables.values import literal
 
 if TYPE_CHECKING:
     from tailpipe.tables.expressions import Expression
@@ -47,26 +49,41 @@ class Target:
 def make_targets(config: Config, registry: Registry) -> dict[tuple[str, str], Target]:
     """Every partition of the configuration; all that is wrong with any of them is told at once."""
     tables = known_tables(config, registry)
-    targets, problems = {}, []
+    targets: dict[tuple[str, str], Target] = {}
+    problems: list[Problem] = []
     for key, partition in config.partitions.items():
         try:
             targets[key] = make_target(partition, config, tables[partition.table], registry)
         except ConfigError as error:
             problems += error.problems
     if problems:
-        raise ConfigError(problems)
+        raise ConfigError(tuple(dict.fromkeys(problems)))
     return targets
 
 
-def make_target(
-    partition: PartitionConfig, config: Config, table: Table, registry: Registry
-) -> Target:
+def make_target(partition: PartitionConfig, config: Config, table: Table, registry: Registry) -> Target:
     feeds = tuple(_feed(source, config, table, registry) for source in partition.sources)
     target = Target(partition, table, feeds)
     _check_index(target)
     for feed in feeds:
         recipe(target, feed.format, declared_fields(feed.format))
     return target
+
+
+def check_engine(targets: Iterable[Target], engine: str) -> None:
+    """Refuses what the engine cannot run, before anything starts."""
+    problems = [
+        Problem(
+            f'a layout of partition {target.name} looks ahead or behind, which the engine "{SAIL}" cannot do',
+            target.config.position,
+            hint=f'rewrite the pattern without (?=…), (?!…), (?<=…) and (?<!…), or use the engine "{SPARK}"',
+        )
+        for target in targets
+        for feed in target.feeds
+        if engine == SAIL and getattr(feed.format, "needs_look_around", False)
+    ]
+    if problems:
+        raise ConfigError(tuple(dict.fromkeys(problems)))
 
 
 def declared_fields(format: Format) -> tuple[str, ...] | None:

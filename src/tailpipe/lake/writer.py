@@ -348,7 +348,8 @@ class _Task:
             self._write_rejects(unit)
         touched = np.flatnonzero(self.stored + self.outside + self.rejected)
         self.facts += [
-            RowsFact(int(k), int(self.stored[k]), int(self.outside[k]), int(self.rejected[k])) for k in touched
+            RowsFact(int(k), int(self.stored[k]), int(self.outside[k]), int(self.rejected[k]))
+            for k in touched
         ]
         return self.facts
 
@@ -479,5 +480,3 @@ def _mix_entries(text: Numbers, entries: pa.Array) -> None:
         digest = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=6).digest(), dtype=np.uint8)
         rows = codes == number
         text[rows, 6:12] = _BASE32[(text[rows, 6:12].astype(np.int64) * 7 + digest) & 31]
-
-

@@ -9,5 +9,7 @@ from tailpipe.tables import nginx
 
 
 def plugin() -> Plugin:
-    access_log = FormatType("nginx_access_log", layout.SCHEMA, layout.make, presets={"combined": {"layout": layout.COMBINED}})
+    access_log = FormatType(
+        "nginx_access_log", layout.SCHEMA, layout.make, presets={"combined": {"layout": layout.COMBINED}}
+    )
     return Plugin("nginx", tables=tables_in(nginx), formats=(access_log,))

@@ -106,7 +106,7 @@ def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Regis
 def known_tables(config: Config, registry: Registry) -> dict[str, Table]:
     """Tables of plugins, and those of the configuration, which may not take a plugin's name."""
     tables = dict(registry.tables)
-    problems = []
+    problems: list[Problem] = []
     for name, table in config.tables.items():
         try:
             tables[name] = custom_table(table, registry.tables.get(name))
@@ -117,9 +117,7 @@ def known_tables(config: Config, registry: Registry) -> dict[str, Table]:
     return tables
 
 
-def _by_name(
-    kind: str, offers: Iterable[tuple[str, Offer]], claims: list[Problem]
-) -> dict[str, Offer]:
+def _by_name(kind: str, offers: Iterable[tuple[str, Offer]], claims: list[Problem]) -> dict[str, Offer]:
     found: dict[str, Offer] = {}
     owners: dict[str, str] = {}
     for plugin, offer in offers:

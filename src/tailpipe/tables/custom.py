@@ -21,7 +21,7 @@ def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
             columns.append(_column(column))
         except ConfigError as error:
             problems += error.problems
-    standard = {}
+    standard: dict[str, str] = {}
     if not problems and not any(column.name == _TP_TIMESTAMP for column in columns):
         standard, problem = _timestamp(config, columns)
         problems += [problem] if problem else []
@@ -49,7 +49,9 @@ def _problems(config: TableConfig, built_in: Table | None) -> list[Problem]:
         )
     for column in config.columns:
         if column.name in WRITER_COLUMNS:
-            hint = "use the partition's tp_index argument" if column.name == "tp_index" else "remove the column"
+            hint = (
+                "use the partition's tp_index argument" if column.name == "tp_index" else "remove the column"
+            )
             problems.append(
                 Problem(f'column "{column.name}" is filled by collection itself', column.position, hint=hint)
             )

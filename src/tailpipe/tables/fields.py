@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tailpipe.tables.sql import quoted
 from tailpipe.tables.table import Column
 from tailpipe.tables.types import DataType, ListOf, MapOf, Struct, parse_type
 
@@ -65,10 +66,6 @@ def field_sql(shape: Shape, path: list[str]) -> str:
             inner = ".".join(path[depth + 1 :]).replace("'", "''")
             return f"get_json_object({sql}, '$.{inner}')"
     return sql
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _want_column(shape: Shape, path: list[str], column: Column) -> None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.formats.format import Format
-from tailpipe.tables.fields import RECORD, Shape, quoted, record_shape, source_path
+from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path
+from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import TP_COLUMNS, WRITER_COLUMNS
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import spark_type
-from tailpipe.tables.values import ColumnValue, column_value, literal
+from tailpipe.tables.values import ColumnValue, column_value
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tailpipe.tables.fields import Shape, field_sql, source_path
 from tailpipe.tables.reading import scalar_from_text
+from tailpipe.tables.sql import literal
 from tailpipe.tables.table import Column
 from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar, Struct, duckdb_type, parse_type, spark_type
 
@@ -25,18 +25,6 @@ class ColumnValue:
 def column_value(column: Column, shape: Shape, null_if: Sequence[str] = ()) -> ColumnValue:
     """How a column without an expression of its own is read. `null_if` holds for the whole table."""
     return _read(column, source_path(column), shape, tuple(null_if), column.name)
-
-
-def literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    return "r'" + value + "'" if "'" not in value else "'" + _escaped(value) + "'"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...], label: str) -> ColumnValue:
@@ -63,7 +51,8 @@ def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...
 def _read_struct(
     column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...], label: str
 ) -> ColumnValue:
-    parts, complaints = [], []
+    parts: list[str] = []
+    complaints: list[str] = []
     for member in column.members:
         value = _read(member, [*path, *source_path(member)], shape, null_if, f"{label}.{member.name}")
         parts.append(f"{literal(member.name)}, {value.sql}")

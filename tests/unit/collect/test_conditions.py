@@ -27,8 +27,8 @@ def condition(folder: Path, filter_sql: str) -> str | None:
     ("filter_sql", "part"),
     [
         ("status >= 500", "status"),
-        ("tp_partition = 'web'", "r'web'"),
-        ("tp_table <> 'x'", "r'nginx_access_log'"),
+        ("tp_partition = 'web'", "'web'"),
+        ("tp_table <> 'x'", "'nginx_access_log'"),
         ("tp_date >= '2024-01-01'", "CAST(tp_timestamp AS date)"),
     ],
 )

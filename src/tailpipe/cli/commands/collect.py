@@ -59,18 +59,20 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.summary import exit_code, print_plan, print_summary
     from tailpipe.collect.run import Collection
     from tailpipe.collect.selection import select
-    from tailpipe.collect.target import make_targets
+    from tailpipe.collect.target import check_engine, make_targets
     from tailpipe.engine.settings import engine_settings
 
     setup = load_setup(arguments)
     targets = select(arguments.partitions, make_targets(setup.config, setup.registry))
+    engine = engine_settings(setup.workspace, os.environ, arguments.engine)
+    check_engine(targets, engine.name)
     with make_watcher(is_shown=arguments.progress == "true") as watcher:
         collection = Collection(
             targets=targets,
             data_dir=setup.data_dir,
             asked=_asked_window(arguments, setup.now),
             lookback=setup.workspace.lookback,
-            engine=engine_settings(setup.workspace, os.environ, arguments.engine),
+            engine=engine,
             now=setup.now,
             watcher=watcher,
             engine_log=Path("/dev/stderr") if arguments.debug else None,

@@ -18,12 +18,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.terminal import counted, say
-    from tailpipe.collect.target import make_targets
+    from tailpipe.collect.target import check_engine, make_targets
     from tailpipe.engine.settings import engine_settings
 
     setup = load_setup(arguments)
-    engine_settings(setup.workspace, {})
     targets = make_targets(setup.config, setup.registry)
+    check_engine(targets.values(), engine_settings(setup.workspace, {}).name)
     files = counted(len(setup.config.files), "file")
-    say(f"{files}, {counted(len(targets), 'partition')}, {counted(len(setup.config.tables), 'table')}: no problems")
+    say(
+        f"{files}, {counted(len(targets), 'partition')}, {counted(len(setup.config.tables), 'table')}: no problems"
+    )
     return EXIT_DONE

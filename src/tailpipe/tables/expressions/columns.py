@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from tailpipe.tables.expressions.parse import ExpressionError
+from tailpipe.tables.sql import quoted
 from tailpipe.tables.types import DataType, Struct
 
 
@@ -24,7 +25,7 @@ class Row:
         """The Spark SQL and type of a column, or of a member at the end of a dotted path."""
         first, *members = _path(node)
         name = self._column(first)
-        sql, type_ = self.bindings.get(name, backquoted(name)), self.types[name]
+        sql, type_ = self.bindings.get(name, quoted(name)), self.types[name]
         for member in members:
             sql, type_ = _member(sql, type_, first, member)
             first = f"{first}.{member}"
@@ -45,10 +46,6 @@ class Row:
             raise ExpressionError(f'there is no column "{written}"', hint)
         self.used.add(name)
         return name
-
-
-def backquoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _path(node: exp.Expr) -> list[str]:
@@ -72,7 +69,7 @@ def _member(sql: str, type_: DataType, path: str, written: str) -> tuple[str, Da
         near = difflib.get_close_matches(written.lower(), names, n=1, cutoff=0.5)
         hint = f'did you mean "{names[near[0]].name}"?' if near else f"it has: {', '.join(names)}"
         raise ExpressionError(f'"{path}" has no member "{written}"', hint)
-    return f"{sql}.{backquoted(member.name)}", member.type
+    return f"{sql}.{quoted(member.name)}", member.type
 
 
 def _listing(types: Mapping[str, DataType]) -> str:

@@ -19,9 +19,10 @@ from tailpipe.tables.expressions.call import Call, Rule
 from tailpipe.tables.expressions.casts import cast
 from tailpipe.tables.expressions.coercion import coerce, comparable
 from tailpipe.tables.expressions.columns import Row
-from tailpipe.tables.expressions.operand import Operand, constant_sql, text_literal
+from tailpipe.tables.expressions.operand import Operand, constant_sql
 from tailpipe.tables.expressions.parse import ExpressionError, duckdb_text
 from tailpipe.tables.expressions.regex import rewrite
+from tailpipe.tables.sql import text_literal
 from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar
 
 FUNCTIONS: Mapping[str, Rule] = {

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tailpipe.tables.expressions.parse import ExpressionError, duckdb_text
 from tailpipe.tables.reading import UNSIGNED_MAXIMUM
+from tailpipe.tables.sql import text_literal
 from tailpipe.tables.types import DataType, ListOf, Scalar, duckdb_type, spark_type
 
 INTEGERS = {
@@ -76,12 +77,6 @@ class Operand:
         shown = duckdb_text(self.node)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         return ExpressionError(f"{shown} is {self.type_text} where {expected} is expected", hint)
-
-
-def text_literal(text: str) -> str:
-    # `${` would be replaced by Spark's variable substitution, and a backslash begins an escape.
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")
-    return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\0", "\\u0000") + "'"
 
 
 def constant_sql(value: str | None, type_: DataType | None) -> str:

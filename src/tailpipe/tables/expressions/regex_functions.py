@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from tailpipe.tables.expressions.call import Call, Rule
-from tailpipe.tables.expressions.operand import text_literal
 from tailpipe.tables.expressions.parse import ExpressionError
 from tailpipe.tables.expressions.regex import Pattern, raw_literal, rewrite
+from tailpipe.tables.sql import text_literal
 
 
 def _matches(call: Call) -> str:

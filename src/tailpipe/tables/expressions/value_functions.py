@@ -6,8 +6,9 @@ import re
 
 from tailpipe.tables.expressions.call import Call, Rule
 from tailpipe.tables.expressions.coercion import coerce, comparable
-from tailpipe.tables.expressions.operand import INTEGERS, REALS, Operand, text_literal, within
+from tailpipe.tables.expressions.operand import INTEGERS, REALS, Operand, within
 from tailpipe.tables.expressions.parse import ExpressionError
+from tailpipe.tables.sql import text_literal
 from tailpipe.tables.types import ListOf, Scalar, spark_type
 
 
