@@ -70,9 +70,6 @@ class LiveDisplay(Silence):
         from rich.console import Console
         from rich.live import Live
 
-        self._live: Live = Live(
-            console=Console(stderr=True), get_renderable=self._render, refresh_per_second=8, transient=True
-        )
         self._waiting = "reading the configuration"
         self._plan: PartitionPlan | None = None
         self._done = Counts()
@@ -80,6 +77,10 @@ class LiveDisplay(Silence):
         self._days: set[str] = set()
         self._units = 0
         self._since = self._started = time.monotonic()
+        # Last, because it renders at once.
+        self._live: Live = Live(
+            console=Console(stderr=True), get_renderable=self._render, refresh_per_second=8, transient=True
+        )
 
     def __enter__(self) -> LiveDisplay:
         self._live.start()
@@ -133,7 +134,10 @@ class LiveDisplay(Silence):
             return grid
         now = self._done + self._running
         bar = ProgressBar(total=max(1, self._plan.size_bytes), completed=now.size_bytes, width=30)
-        grid.add_row(Spinner("dots"), Text(name), bar, Text(self._counts_words(now)))
+        head = Table.grid(padding=(0, 1))
+        head.add_row(Text(name), bar)
+        grid.add_row(Spinner("dots"), head)
+        grid.add_row("", Text(self._counts_words(now), no_wrap=True, overflow="ellipsis"))
         return grid
 
     def _counts_words(self, now: Counts) -> str:

@@ -31,7 +31,7 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
         _print_partition(partition)
     rows = outcome.rows
     rate = f", {rows.read / outcome.seconds:,.0f} rows/s" if rows.read and outcome.seconds else ""
-    say(f"{_balance(rows)}  ({seconds(outcome.seconds)}{rate})")
+    say(f"total: {_balance(rows)}  ({seconds(outcome.seconds)}{rate})")
     if outcome.failed:
         pronoun = "it" if len(outcome.failed) == 1 else "them"
         say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes {pronoun} up again")

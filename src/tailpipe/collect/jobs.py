@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # days become visible while the run goes on.
 BATCH_RAW_BYTES = 1024 * 1024 * 1024
 PACKS_PER_CORE = 2
+MIN_PACK_RAW_BYTES = 8 * 1024 * 1024
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
 _USUAL_RATIO = 10
 _BASE32 = "0123456789abcdefghijklmnopqrstuv"
@@ -60,8 +61,9 @@ def run_job(
 
 
 def make_packs(artifacts: Sequence[Artifact], count: int) -> tuple[Pack, ...]:
-    """At most `count` packs of neighbours with about the same number of bytes each."""
+    """At most `count` packs of neighbours with about the same number of bytes each; little work is one pack."""
     total = sum(_raw_bytes(artifact) for artifact in artifacts)
+    count = min(count, max(1, total // MIN_PACK_RAW_BYTES))
     share = max(1, -(-total // count))
     packs: list[list[tuple[int, Artifact]]] = [[]]
     filled = 0

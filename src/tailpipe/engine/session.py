@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
+import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -94,12 +96,16 @@ def _connect(url: str, settings: EngineSettings) -> Iterator[SparkSession]:
             f"no Spark Connect session at {url}: {_first_line(error)}",
             hint="check `remote` in the workspace block and that the server speaks Spark 4.2 or older",
         ) from error
+    if not settings.remote:
+        # The server is in this process: when it does not answer, it is gone, and asking again only hangs.
+        spark.client.set_retry_policies([])
     for key, value in {**_COMMON_CONFIG, **settings.spark_config}.items():
         spark.conf.set(key, value)
     try:
         yield spark
     finally:
-        spark.stop()
+        with suppress(Exception):
+            spark.stop()
         _leave_connect_mode()
 
 
@@ -117,8 +123,11 @@ def _embedded_spark(settings: EngineSettings, log: IO[bytes]) -> Iterator[SparkS
             try:
                 yield spark
             finally:
-                spark.stop()
-                _forget_gateway()
+                # After an interrupt the gateway may be out of step; the JVM ends with it either way.
+                with suppress(Exception):
+                    spark.stop()
+                with suppress(Exception):
+                    _forget_gateway()
     finally:
         gateway.close()
 
@@ -143,7 +152,11 @@ def _start(settings: EngineSettings, scratch: str) -> SparkSession:
         config |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     for key, value in {**config, **settings.spark_config}.items():
         builder = builder.config(key, value)
+    on_interrupt = signal.getsignal(signal.SIGINT)
     spark: SparkSession = builder.getOrCreate()
+    if threading.current_thread() is threading.main_thread():
+        # pyspark takes Ctrl-C for itself and turns it into a failed job.
+        signal.signal(signal.SIGINT, on_interrupt)
     return spark
 
 
