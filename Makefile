@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint bench format lock clean
+.PHONY: run test lint bench docs format lock clean
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -30,6 +30,9 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m bench
+
+docs: $(READY)
+	$(BIN)/python docs/generate.py
 
 # Pins every dependency with its hashes; the file names no index.
 lock: $(READY)

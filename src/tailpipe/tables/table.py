@@ -58,7 +58,7 @@ class Table:
     description: str = ""
 
 
-def struct_column(name: str, *members: Column, source: str | None = None) -> Column:
+def struct_column(name: str, *members: Column, source: str | None = None, description: str = "") -> Column:
     """A column of the struct type that its members make."""
     inside = ", ".join(f"{member.name} {member.type}" for member in members)
-    return Column(name, f"struct({inside})", source=source, members=members)
+    return Column(name, f"struct({inside})", source=source, description=description, members=members)

@@ -149,6 +149,18 @@ def test_new_columns_are_added_and_types_stay(location: str) -> None:
     assert visible(location) == 2
 
 
+def test_descriptions_may_come_and_go(location: str) -> None:
+    """They are metadata of the columns: a lake that was collected before they were written goes on."""
+    described = pa.schema(
+        field.with_metadata({**field.metadata, "comment": f"What {field.name} means."}) for field in SCHEMA
+    )
+    for version, schema in enumerate((SCHEMA, described, SCHEMA)):
+        log = TableLog(location, schema)
+        log.refresh()
+        assert log.commit(change(location, f"file-{version}"), version) == version + 1
+    assert visible(location) == 3
+
+
 def test_narrower_schema_keeps_the_columns_that_are_stored(location: str) -> None:
     TableLog(location, SCHEMA).commit(change(location, "a"), 0)
     narrow = TableLog(location, pa.schema([field for field in SCHEMA if field.name != "size"]))
