@@ -12,6 +12,7 @@ from types import ModuleType
 
 from tailpipe import __version__
 from tailpipe.cli import commands
+from tailpipe.cli.interruption import Interrupted
 from tailpipe.errors import EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError
 
 DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL."
@@ -20,7 +21,13 @@ DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL
 def run(argv: Sequence[str] | None = None) -> None:
     # numpy's linear algebra starts threads that wait busily; nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    sys.exit(main(sys.argv[1:] if argv is None else argv))
+    code = main(sys.argv[1:] if argv is None else argv)
+    if code == EXIT_INTERRUPTED:
+        # Threads of an engine that was stopped in the middle may never end, or crash as the interpreter ends.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
             raise
         _tell(str(error))
         return error.exit_code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interrupted):
         _tell("Interrupted. What was committed is kept; the next run takes up the rest.")
         return EXIT_INTERRUPTED
     except BrokenPipeError:

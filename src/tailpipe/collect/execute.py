@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.failure import engine_message
 from tailpipe.collect.jobs import batches, make_slot, run_job
@@ -26,6 +26,8 @@ from tailpipe.lake.layout import PARTITION_COLUMNS
 from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit
 from tailpipe.lake.writer import WriteJob
 from tailpipe.tables.shape import json_columns, table_schema
+from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
+from tailpipe.tables.standardise import filled_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,16 +113,19 @@ class PartitionRun:
             root=self.location,
             table=target.config.table,
             partition=target.config.name,
-            stored_schema=_stored(table_schema(recipe.table, TYPE_KEY)),
+            stored_schema=_stored_schema(recipe),
             slots=tuple(make_slot(target, feed, unit, item) for unit, item in slots),
             index_column=recipe.index_column,
             ingested_at=self.now,
             json_columns=json_columns(recipe.table),
         )
         started = time.monotonic()
-        with self._watched() as spool:
-            facts: list[Fact] = run_job(
-                self.session, recipe, feed, write, [item.artifact for _, item in slots], spool
+        artifacts = [item.artifact for _, item in slots]
+        with _scratch_folder() as folder:
+            spool = str(folder) if self.is_embedded else None
+            facts: list[Fact] = run_watched(
+                lambda: run_job(self.session, recipe, feed, write, artifacts, spool),
+                lambda: self.watcher.counted(read_spool(folder)),
             )
         if self.first_job_seconds is None:
             self.first_job_seconds = time.monotonic() - started
@@ -200,31 +205,21 @@ class PartitionRun:
                 with suppress(OSError):
                     filesystem.delete_file(f"{base}/{path}")
 
-    @contextmanager
-    def _watched(self) -> Iterator[str | None]:
-        if not self.is_embedded:
-            yield None
-            return
-        with tempfile.TemporaryDirectory(prefix="tailpipe-counts-") as folder:
-            stop = threading.Event()
-            thread = threading.Thread(target=self._watch, args=(Path(folder), stop), daemon=True)
-            thread.start()
-            try:
-                yield folder
-            finally:
-                stop.set()
-                thread.join()
 
-    def _watch(self, folder: Path, stop: threading.Event) -> None:
-        while not stop.wait(0.2):
-            self.watcher.counted(read_spool(folder))
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    # Tasks that an interruption left behind may still write into it.
+    with tempfile.TemporaryDirectory(prefix="tailpipe-counts-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
-def _stored(schema: pa.Schema) -> pa.Schema:
+def _stored_schema(recipe: Recipe) -> pa.Schema:
+    """Of data files: no columns of the hive path, and none that could only hold nulls; readers add those."""
     import pyarrow as pa
 
-    fields = (pa.field(f.name, f.type) for f in schema if f.name not in PARTITION_COLUMNS)
-    return pa.schema(fields)
+    names = {*filled_columns(recipe), *WRITER_COLUMNS, *TP_SCALARS} - {*PARTITION_COLUMNS}
+    schema = table_schema(recipe.table, TYPE_KEY)
+    return pa.schema(pa.field(field.name, field.type) for field in schema if field.name in names)
 
 
 def _unit_message(tally: UnitTally) -> str:

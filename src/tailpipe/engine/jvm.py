@@ -68,7 +68,13 @@ class Gateway:
                 # Ctrl-C in the terminal reaches the whole group; the driver decides when the JVM ends.
                 start_new_session=True,
             )
-            port, secret = self._read(announcement)
+            try:
+                port, secret = self._read(announcement)
+            except BaseException:
+                # Without the folder it announces itself in, the JVM would neither start nor end.
+                self._process.kill()
+                self._process.wait()
+                raise
         os.environ.update(
             SPARK_HOME=str(spark_home),
             PYSPARK_PYTHON=sys.executable,

@@ -40,4 +40,6 @@ TP_COLUMNS: tuple[Column, ...] = (
     Column("tp_usernames", "varchar[]", description="Users or identities seen in the row."),
 )
 TP_NAMES = frozenset(column.name for column in TP_COLUMNS)
+# Texts that a layout's captures may fill, file by file.
+TP_SCALARS = frozenset(column.name for column in TP_COLUMNS if column.type == "varchar")
 DEFAULT_INDEX = "default"

@@ -47,7 +47,15 @@ def standardise(records: DataFrame, recipe: Recipe) -> DataFrame:
     present = [column for column in _columns(recipe) if _is_present(column, recipe)]
     parsed = _parse(records, recipe, present)
     columned = _read_columns(parsed, recipe, present)
-    return _finish(_fill_standard(columned, recipe), recipe, present)
+    return _finish(_fill_standard(columned, recipe), recipe)
+
+
+def filled_columns(recipe: Recipe) -> tuple[str, ...]:
+    """Columns that rows of this recipe can hold a value in, without those that the writer fills."""
+    own = [column.name for column in recipe.table.columns]
+    present = [column.name for column in recipe.table.columns if _is_present(column, recipe)]
+    standard = [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
+    return tuple(dict.fromkeys([*present, *standard]))
 
 
 def _columns(recipe: Recipe) -> tuple[Column, ...]:
@@ -127,19 +135,16 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
     )
 
 
-def _finish(rows: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
+def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
     """The closing select states the schema; a row that lacks a required value is refused here."""
-    own = {column.name for column in recipe.table.columns}
     checks = _required_checks(recipe)
     reason = f"CASE WHEN position >= 0 THEN coalesce(reason, {', '.join(checks)}) END"
-    filled = [column.name for column in present if column in recipe.table.columns]
-    filled += [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
-    filled += ["tp_index"] if recipe.index_column else []
     checked = rows.selectExpr("*", _aliased(reason, "refused_because")).drop("reason")
     if recipe.condition:
         checked = checked.filter(f"position < 0 OR refused_because IS NOT NULL OR ({recipe.condition})")
     return checked.selectExpr(
-        *(quoted(name) for name in dict.fromkeys(filled)),
+        *(quoted(name) for name in filled_columns(recipe)),
+        *(["tp_index"] if recipe.index_column else []),
         *PLACE,
         "refused_because AS reason",
         "CASE WHEN position < 0 OR refused_because IS NOT NULL THEN raw END AS raw",

@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     from pathlib import Path
 
+    from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.summary import exit_code, print_plan, print_summary
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     targets = select(arguments.partitions, make_targets(setup.config, setup.registry))
     engine = engine_settings(setup.workspace, os.environ, arguments.engine)
     check_engine(targets, engine.name)
-    with make_watcher(is_shown=arguments.progress == "true") as watcher:
+    with interruptible(), make_watcher(is_shown=arguments.progress == "true") as watcher:
         collection = Collection(
             targets=targets,
             data_dir=setup.data_dir,
