@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -96,13 +97,18 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def _records_at(document: bytes, path: str) -> list[msgspec.Raw]:
-    """Records of all documents in the buffer, still undecoded; views into the buffer."""
+@cache
+def _wrapper_decoder(path: str) -> msgspec.json.Decoder[Any]:
     shape: Any = list[msgspec.Raw]
     for name in reversed(path.split(".")):
         shape = msgspec.defstruct("Wrapper", [("inner", shape)], rename={"inner": name})
+    return msgspec.json.Decoder(shape)
+
+
+def _records_at(document: bytes, path: str) -> list[msgspec.Raw]:
+    """Records of all documents in the buffer, still undecoded; views into the buffer."""
     found: list[msgspec.Raw] = []
-    for wrapper in msgspec.json.Decoder(shape).decode_lines(document):
+    for wrapper in _wrapper_decoder(path).decode_lines(document):
         inner: Any = wrapper
         while not isinstance(inner, list):
             inner = inner.inner
