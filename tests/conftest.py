@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from pipelines import Place
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import ENGINES, EngineSettings
 
@@ -19,3 +21,9 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Session]:
 @pytest.fixture(scope="session")
 def spark(engine: Session) -> object:
     return engine.spark
+
+
+@pytest.fixture
+def place(tmp_path: Path, engine: Session) -> Place:
+    """An empty place to collect in, on each engine in turn."""
+    return Place(tmp_path, engine)
