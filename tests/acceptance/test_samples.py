@@ -5,6 +5,7 @@ The samples lie beside the repository and are no part of it.
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -88,10 +89,13 @@ def test_apache_lines_are_stored_or_quarantined(place: Place) -> None:
     rejects = place.rejects("apache_log")
     assert len(rows) + len(rejects) == 10_000
     assert [reject["reason"] for reject in rejects] == ["line does not match the layout"]
-    statuses = [row["status"] for row in rows]
-    quarantined = rejects[0]["raw"]
-    wanted = {200: 9125, 304: 445, 404: 213, 301: 164}
-    assert {status: statuses.count(status) + (f'" {status} ' in quarantined) for status in wanted} == wanted
+    statuses = Counter(row["status"] for row in rows)
+    assert {status: statuses[status] for status in (200, 304, 404, 301)} == {
+        200: 9125,
+        304: 445,
+        404: 213,
+        301: 164,
+    }
     assert {row["tp_date"][:7] for row in rows} == {"2015-05"}
 
 
