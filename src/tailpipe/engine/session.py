@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import socket
 import tempfile
 import threading
 import warnings
@@ -12,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from tailpipe.engine.settings import SAIL, EngineSettings
 from tailpipe.errors import TailpipeError
@@ -21,6 +24,9 @@ if TYPE_CHECKING:
 
 # Rows cross between Python and the engine in Arrow batches: large enough to be cheap, small enough to stay flat.
 _ARROW_BATCH_ROWS = "16384"
+
+CONNECT_PORT = 15002
+CONNECT_SECONDS = 10
 
 _COMMON_CONFIG = {
     "spark.sql.session.timeZone": "UTC",
@@ -89,6 +95,7 @@ def _connect(url: str, settings: EngineSettings) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder
+    _check_reachable(url)
     try:
         spark = builder.remote(url).create()
     except Exception as error:
@@ -109,17 +116,41 @@ def _connect(url: str, settings: EngineSettings) -> Iterator[SparkSession]:
         _leave_connect_mode()
 
 
+def _check_reachable(url: str) -> None:
+    """The client would try again and again for minutes before it says that nobody answers."""
+    address = urlsplit(url)
+    try:
+        with socket.create_connection(
+            (address.hostname or "", address.port or CONNECT_PORT), CONNECT_SECONDS
+        ):
+            pass
+    except OSError as error:
+        raise TailpipeError(
+            f"no Spark Connect server answers at {url}: {error.strerror or error}",
+            hint="check `remote` in the workspace block, and that the server runs",
+        ) from error
+
+
 @contextmanager
 def _embedded_spark(settings: EngineSettings, log: IO[bytes]) -> Iterator[SparkSession]:
     """Apache Spark in a JVM of our own; with `master`, that JVM is the driver of a cluster."""
     from tailpipe.engine.jvm import Gateway
 
     _leave_connect_mode()
+    # What goes wrong is raised too; the bridge to Java would print it a second time, with a trace.
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    logging.getLogger("py4j").propagate = False
     gateway = Gateway(settings.memory_max_mb, log)
     try:
         with tempfile.TemporaryDirectory(prefix="tailpipe-spark-") as scratch, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            spark = _start(settings, scratch)
+            try:
+                spark = _start(settings, scratch)
+            except Exception as error:
+                raise TailpipeError(
+                    f"Spark did not start on {settings.master or 'this machine'}: {_first_line(error)}",
+                    hint="check `master` and `spark_config` in the workspace block; --debug shows what Spark printed",
+                ) from error
             try:
                 yield spark
             finally:
@@ -147,6 +178,8 @@ def _start(settings: EngineSettings, scratch: str) -> SparkSession:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.shuffle.service.enabled": "false",
         "spark.python.worker.faulthandler.enabled": "false",
+        # A regex that overflows the stack fails its task; by default Spark ends the whole JVM for it.
+        "spark.executor.killOnFatalError.depth": "0",
     }
     if settings.is_embedded:
         config |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
