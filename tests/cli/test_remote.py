@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from installed import APP, Home, line
 
 SAIL = str(Path(sys.executable).with_name("sail"))
