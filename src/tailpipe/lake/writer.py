@@ -181,7 +181,7 @@ class _Task:
         for number in np.unique(self.unit_of_slot[slots]):
             mask = pa.array(self.unit_of_slot[slots] == number)
             self.rejects.setdefault(self.units[number], []).append(rows.filter(mask))
-        for unit, tables in self.rejects.items():
+        for unit, tables in list(self.rejects.items()):
             if sum(table.nbytes for table in tables) > self.job.buffer_max_bytes // 4:
                 self._write_rejects(unit)
 
@@ -477,6 +477,6 @@ def _mix_entries(text: Numbers, entries: pa.Array) -> None:
     encoded = entries.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     for number, name in enumerate(encoded.dictionary.to_pylist()):
-        digest = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=6).digest(), dtype=np.uint8)
+        digest = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=12).digest(), dtype=np.uint8)
         rows = codes == number
-        text[rows, 6:12] = _BASE32[(text[rows, 6:12].astype(np.int64) * 7 + digest) & 31]
+        text[rows, :12] = _BASE32[(text[rows, :12].astype(np.int64) * 7 + digest) & 31]

@@ -1,0 +1,288 @@
+"""What a task makes of standardised rows: files in hive folders, rejects, and facts that add up. No engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tailpipe.errors import LakeError
+from tailpipe.lake import writer
+from tailpipe.lake.facts import (
+    ArtifactSlot,
+    ErrorFact,
+    Fact,
+    FileFact,
+    ReadFact,
+    RejectsFact,
+    RowsFact,
+    decode_facts,
+)
+from tailpipe.lake.writer import WriteJob
+from tailpipe.times import Window
+
+START = datetime(2024, 6, 1, tzinfo=UTC)
+STORED = pa.schema(
+    [
+        ("message", pa.string()),
+        ("details", pa.string()),
+        ("tp_id", pa.string()),
+        ("tp_ingest_timestamp", pa.timestamp("us")),
+        ("tp_source_location", pa.string()),
+        ("tp_tags", pa.list_(pa.string())),
+        ("tp_timestamp", pa.timestamp("us")),
+    ]
+)
+
+
+def slot(location: str = "a.log", unit: str = "2024-06-01", **more: Any) -> ArtifactSlot:
+    prefix = (location.encode().hex() * 12)[:12].encode()
+    return ArtifactSlot(unit, location, prefix, {"tp_source_location": location}, **more)
+
+
+def make_job(root: Path, *slots: ArtifactSlot, index: str | None = None) -> WriteJob:
+    return WriteJob(
+        root=str(root),
+        table="app_log",
+        partition="p",
+        stored_schema=STORED,
+        slots=slots or (slot(),),
+        index_column=index,
+        ingested_at=START,
+        json_columns=frozenset({"details"}),
+    )
+
+
+def row(hours: float = 0, artifact: int = 0, position: int = 1, **more: Any) -> dict[str, Any]:
+    empty = {
+        "message": "m",
+        "details": None,
+        "tp_index": None,
+        "tp_tags": [],
+        "entry": None,
+        "reason": None,
+        "raw": None,
+    }
+    moment = START + timedelta(hours=hours)
+    return {
+        **empty,
+        "message": "m",
+        "tp_tags": [],
+        "tp_timestamp": moment,
+        "artifact": artifact,
+        "position": position,
+        **more,
+    }
+
+
+def note(artifact: int, rows: int) -> dict[str, Any]:
+    return row(artifact=artifact, position=-1, raw=f'{{"rows": {rows}, "bytes": 10}}', tp_timestamp=None)
+
+
+BATCH = pa.schema(
+    [
+        ("message", pa.string()),
+        ("details", pa.string()),
+        ("tp_index", pa.string()),
+        ("tp_tags", pa.list_(pa.string())),
+        ("tp_timestamp", pa.timestamp("us", tz="UTC")),
+        ("artifact", pa.int32()),
+        ("entry", pa.string()),
+        ("position", pa.int64()),
+        ("reason", pa.string()),
+        ("raw", pa.string()),
+    ]
+)
+
+
+def write(job: WriteJob, rows: Sequence[dict[str, Any]], batch_rows: int = 1000) -> list[Fact]:
+    starts = range(0, len(rows), batch_rows)
+    batches = [pa.RecordBatch.from_pylist(list(rows[k : k + batch_rows]), schema=BATCH) for k in starts]
+    return [fact for batch in job(iter(batches)) for fact in decode_facts(batch.column("fact").to_pylist())]
+
+
+def files(facts: Sequence[Fact]) -> list[FileFact]:
+    return sorted((fact for fact in facts if isinstance(fact, FileFact)), key=lambda fact: fact.path)
+
+
+def stored(root: Path, facts: Sequence[Fact]) -> list[dict[str, Any]]:
+    return [found for fact in files(facts) for found in pq.ParquetFile(root / fact.path).read().to_pylist()]
+
+
+def test_rows_go_to_the_folder_of_their_day_and_index(tmp_path: Path) -> None:
+    job = make_job(tmp_path, index="tp_index")
+    facts = write(
+        job, [row(1, tp_index="a/b"), row(25, position=2, tp_index=None), row(2, position=3, tp_index="a/b")]
+    )
+    assert [fact.path.rsplit("/", 1)[0] for fact in files(facts)] == [
+        "tp_partition=p/tp_index=a%2Fb/tp_date=2024-06-01",
+        "tp_partition=p/tp_index=default/tp_date=2024-06-02",
+    ]
+    first, second = files(facts)
+    assert first.partition_values == {"tp_partition": "p", "tp_index": "a/b", "tp_date": "2024-06-01"}
+    assert (first.rows, second.rows) == (2, 1)
+    assert (first.first, first.last) == ("2024-06-01T01:00:00.000", "2024-06-01T02:00:00.000")
+    assert first.size_bytes == (tmp_path / first.path).stat().st_size
+    assert [fact for fact in facts if isinstance(fact, RowsFact)] == [RowsFact(0, 3, 0, 0)]
+
+
+def test_times_of_a_file_are_never_narrower_than_its_rows(tmp_path: Path) -> None:
+    odd = [
+        row(position=k, tp_timestamp=START + timedelta(microseconds=offset))
+        for k, offset in enumerate((1, 999, 1001))
+    ]
+    (file,) = files(write(make_job(tmp_path), odd))
+    assert (file.first, file.last) == ("2024-06-01T00:00:00.000", "2024-06-01T00:00:00.002")
+
+
+def test_times_before_1970_have_their_own_day(tmp_path: Path) -> None:
+    old = datetime(1969, 12, 31, 23, 59, 59, 500_000, tzinfo=UTC)
+    (file,) = files(write(make_job(tmp_path), [row(tp_timestamp=old)]))
+    assert file.partition_values["tp_date"] == "1969-12-31"
+    assert (file.first, file.last) == ("1969-12-31T23:59:59.500", "1969-12-31T23:59:59.500")
+
+
+def test_columns_that_the_writer_fills(tmp_path: Path) -> None:
+    facts = write(make_job(tmp_path), [row(position=7, details='{"a": 1}', tp_tags=["x"]), row(position=8)])
+    first, second = stored(tmp_path, facts)
+    assert first["tp_source_location"] == "a.log"
+    assert first["tp_ingest_timestamp"] == START.replace(tzinfo=None)
+    assert (first["tp_tags"], second["tp_tags"]) == (["x"], None)
+    assert first["tp_id"] == make_job(tmp_path).slots[0].id_prefix.decode() + "00000007"
+
+
+def test_json_that_lost_its_quotes_gets_them_back(tmp_path: Path) -> None:
+    texts = [
+        '{"a": 1}',
+        '["x"]',
+        "[1, 2]",
+        "{}",
+        "17",
+        "true",
+        "plain",
+        "007",
+        "[not",
+        "{braces}",
+        'say "hi"',
+        None,
+    ]
+    rows = [row(position=k, details=text) for k, text in enumerate(texts)]
+    kept = ['{"a": 1}', '["x"]', "[1, 2]", "{}", "17", "true"]
+    quoted = ['"plain"', '"007"', '"[not"', '"{braces}"', '"say \\"hi\\""', None]
+    assert [found["details"] for found in stored(tmp_path, write(make_job(tmp_path), rows))] == kept + quoted
+
+
+def test_rejects_keep_text_place_and_reason(tmp_path: Path) -> None:
+    bad = row(position=3, reason="no time", raw="raw text", tp_timestamp=None, entry="inner.log")
+    facts = write(make_job(tmp_path), [row(position=1), bad])
+    (fact,) = [fact for fact in facts if isinstance(fact, RejectsFact)]
+    assert (fact.unit, fact.rows) == ("2024-06-01", 1)
+    (reject,) = pq.ParquetFile(tmp_path / fact.path).read().to_pylist()
+    assert reject == {
+        "table_name": "app_log",
+        "partition": "p",
+        "artifact": "a.log",
+        "entry": "inner.log",
+        "position": 3,
+        "raw": "raw text",
+        "reason": "no time",
+        "rejected_at": START.replace(tzinfo=None),
+    }
+
+
+def test_closing_notes_become_facts(tmp_path: Path) -> None:
+    error = row(artifact=1, position=-2, raw='{"error": "b.log: cut short"}', tp_timestamp=None)
+    facts = write(make_job(tmp_path, slot("a.log"), slot("b.log")), [row(), note(0, 1), error])
+    assert ReadFact(0, 1, 10) in facts
+    assert ErrorFact(1, "b.log: cut short") in facts
+
+
+def test_windows_keep_what_is_wanted_of_each_artifact(tmp_path: Path) -> None:
+    first = Window(START, START + timedelta(hours=1))
+    second = Window(START + timedelta(hours=5), START + timedelta(hours=6))
+    slots = (slot("a.log", keep=(first, second)), slot("b.log"))
+    rows = [row(hours, artifact) for artifact in (0, 1) for hours in (-1, 0, 0.5, 1, 5, 6)]
+    facts = write(make_job(tmp_path, *slots), [{**found, "position": k} for k, found in enumerate(rows)])
+    counts = [fact for fact in facts if isinstance(fact, RowsFact)]
+    assert counts == [RowsFact(0, 3, 3, 0), RowsFact(1, 6, 0, 0)]
+
+
+def test_rejects_of_an_artifact_that_is_read_again_are_not_kept_twice(tmp_path: Path) -> None:
+    job = make_job(tmp_path, slot(is_reread=True))
+    facts = write(job, [row(position=1), row(position=2, reason="bad", raw="x", tp_timestamp=None)])
+    assert [type(fact) for fact in facts] == [FileFact, RowsFact]
+    assert facts[-1] == RowsFact(0, 1, 0, 0)
+
+
+def test_ids_tell_artifacts_entries_and_positions_apart(tmp_path: Path) -> None:
+    rows = [
+        row(artifact=artifact, position=position, entry=entry)
+        for artifact in (0, 1)
+        for entry in (None, "x.log", "y.log")
+        for position in (1, 2, 2**39)
+    ]
+    facts = write(make_job(tmp_path, slot("a.log"), slot("b.log")), rows)
+    assert len({found["tp_id"] for found in stored(tmp_path, facts)}) == len(rows)
+
+
+def test_units_never_share_a_file(tmp_path: Path) -> None:
+    slots = (slot("a.log", unit="2024-06-01"), slot("b.log", unit="undated-1"))
+    facts = write(make_job(tmp_path, *slots), [row(artifact=0), row(artifact=1)])
+    assert {fact.unit for fact in files(facts)} == {"2024-06-01", "undated-1"}
+    assert len(files(facts)) == 2
+
+
+def test_more_folders_than_a_lake_can_bear_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "MAX_FOLDERS", 10)
+    rows = [row(position=k, tp_index=f"user{k}") for k in range(11)]
+    with pytest.raises(LakeError, match="make more than 10 folders") as error:
+        write(make_job(tmp_path, index="user"), rows)
+    assert 'tp_index "user"' in error.value.message
+    assert error.value.hint
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 72), st.integers(0, 2), st.sampled_from(["a", "b", None]), st.booleans()),
+        max_size=80,
+    ),
+    batch_rows=st.integers(1, 30),
+    buffer_bytes=st.sampled_from([1, 2000, 10**6]),
+)
+def test_no_row_is_lost_however_it_comes(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[int, int, str | None, bool]],
+    batch_rows: int,
+    buffer_bytes: int,
+) -> None:
+    root = tmp_path_factory.mktemp("table")
+    slots = (slot("a.log"), slot("b.log", unit="u2"), slot("c.log"))
+    job = replace(make_job(root, *slots, index="tp_index"), buffer_max_bytes=buffer_bytes)
+    made = [
+        row(
+            hours, artifact, position, tp_index=index, reason="bad" if is_bad else None, message=str(position)
+        )
+        for position, (hours, artifact, index, is_bad) in enumerate(rows)
+    ]
+    facts = write(job, made, batch_rows)
+    found = stored(root, facts)
+    good = [position for position, (_, _, _, is_bad) in enumerate(rows) if not is_bad]
+    assert sorted(int(each["message"]) for each in found) == good
+    counts = [fact for fact in facts if isinstance(fact, RowsFact)]
+    assert sum(fact.stored for fact in counts) == len(good)
+    assert sum(fact.rejected for fact in counts) == len(rows) - len(good)
+    for file in files(facts):
+        days = {
+            each["tp_timestamp"].date().isoformat()
+            for each in pq.ParquetFile(root / file.path).read().to_pylist()
+        }
+        assert days == {file.partition_values["tp_date"]}
