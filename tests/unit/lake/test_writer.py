@@ -62,25 +62,9 @@ def make_job(root: Path, *slots: ArtifactSlot, index: str | None = None) -> Writ
 
 
 def row(hours: float = 0, artifact: int = 0, position: int = 1, **more: Any) -> dict[str, Any]:
-    empty = {
-        "message": "m",
-        "details": None,
-        "tp_index": None,
-        "tp_tags": [],
-        "entry": None,
-        "reason": None,
-        "raw": None,
-    }
-    moment = START + timedelta(hours=hours)
-    return {
-        **empty,
-        "message": "m",
-        "tp_tags": [],
-        "tp_timestamp": moment,
-        "artifact": artifact,
-        "position": position,
-        **more,
-    }
+    empty = dict.fromkeys(("details", "tp_index", "entry", "reason", "raw"))
+    place = {"tp_timestamp": START + timedelta(hours=hours), "artifact": artifact, "position": position}
+    return {**empty, "message": "m", "tp_tags": [], **place, **more}
 
 
 def note(artifact: int, rows: int) -> dict[str, Any]:
