@@ -32,7 +32,7 @@ def test_rows_add_up_and_know_whether_they_balance() -> None:
             "t.p: too many folders",
         ),
         (
-            'Job aborted.\nTraceback (most recent call last):\n  File "x.py", line 1\nOSError: [Errno 28] No space left',
+            "Job aborted.\nTraceback (most recent call last):\n  in f\nOSError: [Errno 28] No space left",
             "the engine stopped: OSError: [Errno 28] No space left",
         ),
         ("\n\nout of memory\nmore", "the engine stopped: out of memory"),
