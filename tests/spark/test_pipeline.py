@@ -548,3 +548,25 @@ def test_gzip_written_in_members_is_read_whole(place: Place) -> None:
     path.write_bytes(b"".join(members))
     place.configure(APP)
     assert place.collect().rows.stored == 3
+
+
+def test_a_long_line_and_a_layout_that_repeats_a_group(place: Place) -> None:
+    words = "ab " * 80_000
+    place.write("app.log", f"2024-06-01 {words}\n2024-06-01 {words * 4}\n2024-06-02 end\n")
+    place.configure(
+        r"""
+        format "regex" "words" { layout = `^(?P<at>\S+) (?P<words>(?:\w|\s)*)$` }
+        table "words" {
+          format = format.regex.words
+          column "tp_timestamp" { source = "at" }
+        }
+        partition "words" "all" {
+          source "file" { paths = ["LOGS"] }
+        }
+        """
+    )
+    place.collect()
+    assert only(place.rows("words"), "words") == [(words,), ("end",)]
+    assert [reject["reason"] for reject in place.rejects("words")] == [
+        "line is 960,011 bytes, the limit is 262,144"
+    ]

@@ -114,7 +114,7 @@ def _command(java: Path, spark_home: Path, memory_max_mb: int) -> list[str]:
     return [
         str(java),
         f"-Xmx{memory_max_mb}m",
-        "-Xss16m",  # Java's regex engine recurses; long lines need the room
+        "-Xss256m",  # Java's regex engine recurses; only what a long line needs of it is ever used
         "-XX:+UseParallelGC",
         "-XX:-DontCompileHugeMethods",  # a wide table makes projections that HotSpot would only interpret
         "-XX:+IgnoreUnrecognizedVMOptions",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
-from tailpipe.formats.text import MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8
+from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8
 
 # Fields of a matched line are told apart by this character, so no line may hold it.
 SEPARATOR = "\x01"
@@ -36,8 +36,26 @@ def cut_text(chunks: Iterator[bytes]) -> Iterator[Cut]:
         yield refuse_separators(lines)
 
 
-def size_reason(what: str, size_bytes: int) -> str:
-    return f"{what} is {size_bytes:,} bytes, the limit is {MAX_RECORD_BYTES:,}"
+def size_reason(what: str, size_bytes: int, limit_bytes: int = MAX_RECORD_BYTES) -> str:
+    return f"{what} is {size_bytes:,} bytes, the limit is {limit_bytes:,}"
+
+
+def refuse_longer(lines: Cut, limit_bytes: int) -> Cut:
+    """Lines over the limit are refused, and only their beginning is kept."""
+    if lines.raw.nbytes <= limit_bytes:
+        return lines
+    sizes = pc.binary_length(lines.raw).to_pylist()
+    if max(sizes) <= limit_bytes:
+        return lines
+    kept = [
+        text if size <= limit_bytes else valid_utf8(text.encode()[:KEPT_BYTES]).decode()
+        for text, size in zip(lines.raw.to_pylist(), sizes, strict=True)
+    ]
+    reasons = [
+        size_reason("line", size, limit_bytes) if size > limit_bytes else reason
+        for reason, size in zip(lines.reason.to_pylist(), sizes, strict=True)
+    ]
+    return Cut(pa.array(kept, pa.string()), lines.position, pa.array(reasons, pa.string()))
 
 
 def refused(raw: bytes, position: int, reason: str) -> Cut:

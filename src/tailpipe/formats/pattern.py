@@ -41,6 +41,7 @@ _GROUP_NAME = re.compile(r"\(\?P?<([A-Za-z_@\[][^<>()]*)>")
 _POSIX_CLASS = re.compile(r"\[:(\w+):\]")
 _COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _FLAGS = re.compile(r"\(\?[ims]+(?:-[ims]+)?[:)]")
+_REPEATED_GROUP = re.compile(r"\)[*+{]")
 _QUANTIFIED_TWICE = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})\+")
 
 
@@ -60,6 +61,11 @@ class Pattern:
     text: str
     names: tuple[str, ...]
     needs_look_around: bool = False
+
+    @property
+    def repeats_groups(self) -> bool:
+        """Whether Java goes deeper into its stack for every repetition that a line holds."""
+        return _REPEATED_GROUP.search(re.sub(r"\\.", "_", self.text)) is not None
 
     def for_python(self) -> re.Pattern[str]:
         return re.compile(_end_for_python(self.text), re.DOTALL)

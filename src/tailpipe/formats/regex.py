@@ -10,13 +10,16 @@ from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
 from tailpipe.formats.format import Cut
-from tailpipe.formats.lines import cut_text
+from tailpipe.formats.lines import cut_text, refuse_longer
 from tailpipe.formats.pattern import Pattern, PatternError, normalise
 from tailpipe.formats.text_fields import search_pass, table_names, text_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import StructType
+
+# Spark ends with the line that fills its stack; a quarter of a gigabyte of it holds this many repetitions.
+MAX_REPEATED_BYTES = 256 * 1024
 
 SCHEMA = BlockSchema(
     (
@@ -46,7 +49,10 @@ class Regex:
         return self.pattern.needs_look_around
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
-        return cut_text(chunks)
+        lines = cut_text(chunks)
+        if not self.pattern.repeats_groups:
+            return lines
+        return (refuse_longer(cut, MAX_REPEATED_BYTES) for cut in lines)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         return table_names(self.pattern.names, self.field_map)

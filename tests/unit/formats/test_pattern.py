@@ -122,3 +122,16 @@ def test_escaped_text_matches_itself(text: str) -> None:
     pattern = normalise(f"^{escape(text)}$")
     assert pattern.for_python().search(text)
     assert pattern.names == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        (r"(?P<a>(?:\w|\s)*)", True),
+        (r"(?P<a>x){2,}", True),
+        (r"(?P<a>\w*)\)*", False),
+        (r"(?P<a>.*)?", False),
+    ],
+)
+def test_repeated_groups_are_known(text: str, repeats: bool) -> None:
+    assert normalise(text).repeats_groups is repeats
