@@ -12,13 +12,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.columns import (
+    Numbers,
+    as_stored,
+    encodings,
+    row_ids,
+    valid_json,
+    without_empty_lists,
+)
 from tailpipe.lake.facts import (
     ArtifactSlot,
     ErrorFact,
@@ -31,7 +38,7 @@ from tailpipe.lake.facts import (
 )
 from tailpipe.lake.files import sync, table_filesystem
 from tailpipe.lake.layout import hive_folder, rejects_path
-from tailpipe.tables.standard import DEFAULT_INDEX
+from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON
 
 READ_DONE, READ_FAILED = -1, -2
 MAX_OPEN_FILES = 64
@@ -39,9 +46,7 @@ MAX_FOLDERS = 5_000
 MIN_SLICE_ROWS = 64
 _DAY_MICROSECONDS = 86_400_000_000
 _EPOCH = date(1970, 1, 1)
-_BASE32 = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", dtype=np.uint8)
 
-Numbers = np.ndarray[Any, np.dtype[Any]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 REJECTS_SCHEMA = pa.schema(
@@ -131,9 +136,9 @@ class _Task:
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Copies no row that is kept: closing notes and rejects are picked out, the rest is cut into slices."""
-        slots = batch.column("artifact").to_numpy()
-        is_note = batch.column("position").to_numpy() < 0
-        reasons = batch.column("reason")
+        slots = batch.column(ARTIFACT).to_numpy()
+        is_note = batch.column(POSITION).to_numpy() < 0
+        reasons = batch.column(REASON)
         is_kept = ~is_note
         if is_note.any():
             self._take_notes(batch.filter(pa.array(is_note)))
@@ -147,7 +152,7 @@ class _Task:
             self._take_rows(batch, slots, moments // _DAY_MICROSECONDS, is_kept)
 
     def _take_notes(self, batch: pa.RecordBatch) -> None:
-        columns = (batch.column(name).to_pylist() for name in ("artifact", "position", "raw"))
+        columns = (batch.column(name).to_pylist() for name in (ARTIFACT, POSITION, RAW))
         for slot, kind, text in zip(*columns, strict=True):
             report = json.loads(text)
             if kind == READ_DONE:
@@ -170,10 +175,10 @@ class _Task:
                 pa.repeat(self.job.table, size),
                 pa.repeat(self.job.partition, size),
                 pa.array([slot.location for slot in self.job.slots]).take(pa.array(slots)),
-                batch.column("entry"),
-                batch.column("position"),
-                batch.column("raw"),
-                batch.column("reason"),
+                batch.column(ENTRY),
+                batch.column(POSITION),
+                batch.column(RAW),
+                batch.column(REASON),
                 pa.repeat(now, size),
             ],
             schema=REJECTS_SCHEMA,
@@ -234,17 +239,17 @@ class _Task:
         present = set(batch.schema.names)
         for column in self.job.stored_schema:
             if column.name == "tp_id":
-                arrays.append(self._row_ids(batch, slots))
+                arrays.append(row_ids(self.id_prefixes[slots], batch.column(POSITION), batch.column(ENTRY)))
             elif column.name == "tp_ingest_timestamp":
                 moment = pa.scalar(self.job.ingested_at.replace(tzinfo=None), column.type)
                 arrays.append(pa.repeat(moment, batch.num_rows))
             else:
                 own = batch.column(column.name) if column.name in present else None
                 if own is not None and column.name.startswith("tp_") and pa.types.is_list(own.type):
-                    own = _without_empty_lists(own)
+                    own = without_empty_lists(own)
                 if own is not None and column.name in self.job.json_columns:
-                    own = _valid_json(own)
-                arrays.append(_as_stored(self._with_constants(column, own, slots), column.type))
+                    own = valid_json(own)
+                arrays.append(as_stored(self._with_constants(column, own, slots), column.type))
         return pa.Table.from_arrays(arrays, schema=self.job.stored_schema)
 
     def _with_constants(self, column: pa.Field, own: Any, slots: Numbers) -> Any:
@@ -253,20 +258,6 @@ class _Task:
             return own if own is not None else pa.nulls(len(slots), column.type)
         constant = values.take(pa.array(slots))
         return constant if own is None else pc.coalesce(own, constant)
-
-    def _row_ids(self, batch: pa.RecordBatch, slots: Numbers) -> pa.Array:
-        """20 characters: 12 say which artifact, 8 count its records, so that an id is the same on every run."""
-        count = batch.num_rows
-        positions = batch.column("position").to_numpy(zero_copy_only=False).astype(np.int64)
-        text = np.empty((count, 20), dtype=np.uint8)
-        text[:, :12] = self.id_prefixes[slots]
-        for k in range(8):
-            text[:, 12 + k] = _BASE32[(positions >> (5 * (7 - k))) & 31]
-        entries = batch.column("entry")
-        if entries.null_count < count:
-            _mix_entries(text, entries)
-        offsets = np.arange(0, 20 * (count + 1), 20, dtype=np.int32)
-        return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text.tobytes()))
 
     def _check_folder_count(self) -> None:
         if len(self.buffers) > MAX_FOLDERS:
@@ -303,7 +294,7 @@ class _Task:
             compression="zstd",
             compression_level=1,
             coerce_timestamps="us",
-            **_encodings(self.job.stored_schema),
+            **encodings(self.job.stored_schema),
         )
         self.open_files[folder] = _OpenFile(relative, writer)
         return self.open_files[folder]
@@ -355,7 +346,7 @@ class _Task:
 
 
 def _slots(batch: pa.RecordBatch) -> Numbers:
-    slots: Numbers = batch.column("artifact").to_numpy()
+    slots: Numbers = batch.column(ARTIFACT).to_numpy()
     return slots
 
 
@@ -385,98 +376,3 @@ def _to_microseconds(moment: datetime) -> int:
 def _iso_milliseconds(milliseconds: int) -> str:
     moment = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)  # noqa: DTZ001
     return moment.isoformat(timespec="milliseconds")
-
-
-def _as_stored(array: Any, stored_type: pa.DataType) -> Any:
-    """The engines name list items and zones differently from the lake; values stay as they are.
-
-    A struct that holds nothing but nulls becomes null.
-    """
-    if pa.types.is_struct(stored_type):
-        parts = zip(array.flatten(), stored_type, strict=True)
-        members = [_as_stored(part, member.type) for part, member in parts]
-        return pa.StructArray.from_arrays(members, fields=list(stored_type), mask=_all_null(members))
-    if array.type == stored_type:
-        return array
-    if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(stored_type):
-        return array.cast(pa.int64()).cast(stored_type)
-    if pa.types.is_list(stored_type):
-        values = _as_stored(array.values, stored_type.value_type)
-        return pa.ListArray.from_arrays(array.offsets, values, type=stored_type, mask=array.is_null())
-    return array.cast(stored_type)
-
-
-def _encodings(schema: pa.Schema) -> dict[str, Any]:
-    """Times are sorted and ids share their start: differences are smaller than a dictionary of them.
-
-    Ranges of text help nobody to skip a row group, so they are not computed.
-    """
-    leaves = {path: type_ for column in schema for path, type_ in _leaves(column.name, column.type)}
-    times = [path for path, type_ in leaves.items() if pa.types.is_timestamp(type_)]
-    encodings = dict.fromkeys(times, "DELTA_BINARY_PACKED") | {"tp_id": "DELTA_BYTE_ARRAY"}
-    return {
-        "column_encoding": encodings,
-        "use_dictionary": [path for path in leaves if path not in encodings],
-        "write_statistics": [path for path, type_ in leaves.items() if not pa.types.is_string(type_)],
-    }
-
-
-def _leaves(path: str, type_: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
-    """Columns as Parquet sees them, named as Parquet names them."""
-    if pa.types.is_struct(type_):
-        for member in type_:
-            yield from _leaves(f"{path}.{member.name}", member.type)
-    elif pa.types.is_list(type_):
-        yield from _leaves(f"{path}.list.element", type_.value_type)
-    elif pa.types.is_map(type_):
-        yield from _leaves(f"{path}.key_value.key", type_.key_type)
-        yield from _leaves(f"{path}.key_value.value", type_.item_type)
-    else:
-        yield path, type_
-
-
-def _all_null(members: list[Any]) -> pa.Array:
-    is_null = members[0].is_null()
-    for member in members[1:]:
-        if not pc.any(is_null).as_py():
-            break
-        is_null = pc.and_(is_null, member.is_null())
-    return is_null
-
-
-def _valid_json(texts: pa.Array) -> pa.Array:
-    """Strings come out of a record without their quotes and get them back, even if they look like JSON."""
-    is_usual = pc.or_(
-        pc.and_(pc.starts_with(texts, '{"'), pc.ends_with(texts, "}")),
-        pc.and_(pc.match_substring_regex(texts, r'^\[["{]'), pc.ends_with(texts, "]")),
-    )
-    if pc.all(is_usual).as_py() is not False:
-        return texts
-    others = texts.filter(pc.invert(is_usual)).to_pylist()
-    repaired = pa.array([_json_value(text) for text in others], texts.type)
-    return pc.replace_with_mask(texts, pc.fill_null(pc.invert(is_usual), False), repaired)
-
-
-def _json_value(text: str) -> str:
-    try:
-        msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        return json.dumps(text, ensure_ascii=False)
-    return text
-
-
-def _without_empty_lists(lists: pa.Array) -> pa.Array:
-    is_empty = pc.equal(pc.list_value_length(lists), 0)
-    return pc.if_else(is_empty, pa.scalar(None, lists.type), lists) if pc.any(is_empty).as_py() else lists
-
-
-def _mix_entries(text: Numbers, entries: pa.Array) -> None:
-    """Records of an archive count from 1 in each entry: the entry's name enters the id."""
-    import hashlib
-
-    encoded = entries.dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    for number, name in enumerate(encoded.dictionary.to_pylist()):
-        digest = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=12).digest(), dtype=np.uint8)
-        rows = codes == number
-        text[rows, :12] = _BASE32[(text[rows, :12].astype(np.int64) * 7 + digest) & 31]

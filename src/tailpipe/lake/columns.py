@@ -1,0 +1,124 @@
+"""Arrow columns as the lake stores them: types, nulls, JSON, encodings, row ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+_BASE32 = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", dtype=np.uint8)
+
+
+def as_stored(array: Any, stored_type: pa.DataType) -> Any:
+    """The engines name list items and zones differently from the lake; values stay as they are.
+
+    A struct that holds nothing but nulls becomes null.
+    """
+    if pa.types.is_struct(stored_type):
+        parts = zip(array.flatten(), stored_type, strict=True)
+        members = [as_stored(part, member.type) for part, member in parts]
+        return pa.StructArray.from_arrays(members, fields=list(stored_type), mask=_all_null(members))
+    if array.type == stored_type:
+        return array
+    if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(stored_type):
+        return array.cast(pa.int64()).cast(stored_type)
+    if pa.types.is_list(stored_type):
+        values = as_stored(array.values, stored_type.value_type)
+        return pa.ListArray.from_arrays(array.offsets, values, type=stored_type, mask=array.is_null())
+    return array.cast(stored_type)
+
+
+def encodings(schema: pa.Schema) -> dict[str, Any]:
+    """Times are sorted and ids share their start: differences are smaller than a dictionary of them.
+
+    Ranges of text help nobody to skip a row group, so they are not computed.
+    """
+    leaves = {path: type_ for column in schema for path, type_ in _leaves(column.name, column.type)}
+    times = [path for path, type_ in leaves.items() if pa.types.is_timestamp(type_)]
+    encodings = dict.fromkeys(times, "DELTA_BINARY_PACKED") | {"tp_id": "DELTA_BYTE_ARRAY"}
+    return {
+        "column_encoding": encodings,
+        "use_dictionary": [path for path in leaves if path not in encodings],
+        "write_statistics": [path for path, type_ in leaves.items() if not pa.types.is_string(type_)],
+    }
+
+
+def _leaves(path: str, type_: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+    """Columns as Parquet sees them, named as Parquet names them."""
+    if pa.types.is_struct(type_):
+        for member in type_:
+            yield from _leaves(f"{path}.{member.name}", member.type)
+    elif pa.types.is_list(type_):
+        yield from _leaves(f"{path}.list.element", type_.value_type)
+    elif pa.types.is_map(type_):
+        yield from _leaves(f"{path}.key_value.key", type_.key_type)
+        yield from _leaves(f"{path}.key_value.value", type_.item_type)
+    else:
+        yield path, type_
+
+
+def _all_null(members: list[Any]) -> pa.Array:
+    is_null = members[0].is_null()
+    for member in members[1:]:
+        if not pc.any(is_null).as_py():
+            break
+        is_null = pc.and_(is_null, member.is_null())
+    return is_null
+
+
+def valid_json(texts: pa.Array) -> pa.Array:
+    """Strings come out of a record without their quotes and get them back, even if they look like JSON."""
+    is_usual = pc.or_(
+        pc.and_(pc.starts_with(texts, '{"'), pc.ends_with(texts, "}")),
+        pc.and_(pc.match_substring_regex(texts, r'^\[["{]'), pc.ends_with(texts, "]")),
+    )
+    if pc.all(is_usual).as_py() is not False:
+        return texts
+    others = texts.filter(pc.invert(is_usual)).to_pylist()
+    repaired = pa.array([_json_value(text) for text in others], texts.type)
+    return pc.replace_with_mask(texts, pc.fill_null(pc.invert(is_usual), False), repaired)
+
+
+def _json_value(text: str) -> str:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return json.dumps(text, ensure_ascii=False)
+    return text
+
+
+def without_empty_lists(lists: pa.Array) -> pa.Array:
+    is_empty = pc.equal(pc.list_value_length(lists), 0)
+    return pc.if_else(is_empty, pa.scalar(None, lists.type), lists) if pc.any(is_empty).as_py() else lists
+
+
+def row_ids(prefixes: Numbers, positions: pa.Array, entries: pa.Array) -> pa.Array:
+    """20 characters: 12 say which artifact, 8 count its records, so that an id is the same on every run."""
+    count = len(positions)
+    numbers = positions.to_numpy()
+    text = np.empty((count, 20), dtype=np.uint8)
+    text[:, :12] = prefixes
+    for k in range(8):
+        text[:, 12 + k] = _BASE32[(numbers >> (5 * (7 - k))) & 31]
+    if entries.null_count < count:
+        _mix_entries(text, entries)
+    offsets = np.arange(0, 20 * (count + 1), 20, dtype=np.int32)
+    return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text.tobytes()))
+
+
+def _mix_entries(text: Numbers, entries: pa.Array) -> None:
+    """Records of an archive count from 1 in each entry: the entry's name enters the id."""
+    encoded = entries.dictionary_encode()
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    for number, name in enumerate(encoded.dictionary.to_pylist()):
+        digest = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=12).digest(), dtype=np.uint8)
+        rows = codes == number
+        text[rows, :12] = _BASE32[(text[rows, :12].astype(np.int64) * 7 + digest) & 31]
