@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -91,21 +91,44 @@ def declared_fields(format: Format) -> tuple[str, ...] | None:
     return format.field_names(b"") or None
 
 
-def with_mapped_fields(table: Table, fields: tuple[str, ...]) -> Table:
-    """The table plus a varchar column for every field that `map_fields` matches and no column reads."""
-    read = {source_path(column)[0] for column in table.columns} | {column.name for column in table.columns}
-    read |= {column.source for column in table.columns if column.source}
-    new = tuple(
-        Column(name, "varchar")
-        for name in dict.fromkeys(fields)
-        if name not in read and any(fnmatchcase(name, pattern) for pattern in table.map_fields)
+def with_fields(table: Table, fields: tuple[str, ...]) -> Table:
+    """The table read from records with these fields.
+
+    Dots in a column's source may be part of a field's name. Every field that `map_fields` matches and no column
+    reads becomes a varchar column, save those without a name and those that begin with tp_: common columns do.
+    """
+    columns = tuple(
+        replace(column, is_field_name=True) if (column.source or column.name) in fields else column
+        for column in table.columns
     )
-    return replace(table, columns=table.columns + new)
+    read = {source_path(column)[0] for column in columns}
+    taken = {column.name.lower() for column in columns}
+    mapped: list[Column] = []
+    for field in sorted(set(fields) - read):
+        if field and not field.lower().startswith("tp_") and _matches_any(field, table.map_fields):
+            name = _free_name(field, taken)
+            taken.add(name.lower())
+            mapped.append(Column(name, "varchar", source=field, is_field_name=True))
+    return replace(table, columns=columns + tuple(mapped))
+
+
+def _matches_any(field: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(field, pattern) for pattern in patterns)
+
+
+def _free_name(field: str, taken: Set[str]) -> str:
+    """Columns are told apart in any letter case, fields of a log may not be: `Level`, then `level_2`."""
+    number, name = 1, field
+    while name.lower() in taken:
+        number += 1
+        name = f"{field}_{number}"
+    return name
 
 
 def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Recipe:
     """How records of a format become rows of the target's table; expressions are checked here."""
-    table = with_mapped_fields(target.table, fields or ())
+    index = target.config.tp_index
+    table = with_fields(target.table, (*(fields or ()), *([index] if index and fields is not None else [])))
     transforms = {column.name: _transform(column, fields) for column in table.columns if column.transform}
     return Recipe(
         table=table,
@@ -114,7 +137,7 @@ def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Re
         expressions=tuple((name, expression.sql) for name, expression in transforms.items()),
         expression_fields=tuple(sorted({name for e in transforms.values() for name in e.columns})),
         condition=_condition(target, table),
-        index_column=target.config.tp_index,
+        index_column=index,
     )
 
 
@@ -176,7 +199,7 @@ def _check_index(target: Target) -> None:
     index = target.config.tp_index
     columns = [name for name in column_types(target.table) if name not in WRITER_COLUMNS]
     is_open = "*" in target.table.map_fields
-    if index is None or index in columns or is_open:
+    if index is None or index in columns or (is_open and not index.lower().startswith("tp_")):
         return
     near = get_close_matches(index, columns, 1)
     raise ConfigError(

@@ -31,6 +31,8 @@ CONNECT_SECONDS = 10
 _COMMON_CONFIG = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    # Fields of a log may differ in letter case only.
+    "spark.sql.caseSensitive": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": _ARROW_BATCH_ROWS,
 }
 

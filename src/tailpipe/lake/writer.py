@@ -38,7 +38,7 @@ from tailpipe.lake.facts import (
 )
 from tailpipe.lake.files import sync, table_filesystem
 from tailpipe.lake.layout import hive_folder, rejects_path
-from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON
+from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON, engine_name
 
 READ_DONE, READ_FAILED = -1, -2
 MAX_OPEN_FILES = 64
@@ -244,7 +244,8 @@ class _Task:
                 moment = pa.scalar(self.job.ingested_at.replace(tzinfo=None), column.type)
                 arrays.append(pa.repeat(moment, batch.num_rows))
             else:
-                own = batch.column(column.name) if column.name in present else None
+                sent = engine_name(column.name)
+                own = batch.column(sent) if sent in present else None
                 if own is not None and column.name.startswith("tp_") and pa.types.is_list(own.type):
                     own = without_empty_lists(own)
                 if own is not None and column.name in self.job.json_columns:

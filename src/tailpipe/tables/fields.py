@@ -53,7 +53,8 @@ def record_shape(columns: Iterable[Column], extra: Iterable[str] = ()) -> Shape:
 
 
 def source_path(column: Column) -> list[str]:
-    return (column.source or column.name).split(".")
+    source = column.source or column.name
+    return [source] if column.is_field_name else source.split(".")
 
 
 def field_sql(shape: Shape, path: list[str]) -> str:

@@ -39,7 +39,16 @@ TP_COLUMNS: tuple[Column, ...] = (
     Column("tp_timestamp", "timestamp", required=True, description="Time of the event, UTC."),
     Column("tp_usernames", "varchar[]", description="Users or identities seen in the row."),
 )
+# What goes through the engine beside a row's columns. Names with tp_ are kept for common columns, so that neither
+# a column of a table nor a field of a log can have one of these.
+ARTIFACT, ENTRY, POSITION = PLACE = ("tp_artifact", "tp_entry", "tp_position")
+REASON, RAW = "tp_reason", "tp_raw"
 TP_NAMES = frozenset(column.name for column in TP_COLUMNS)
 # Texts that a layout's captures may fill, file by file.
 TP_SCALARS = frozenset(column.name for column in TP_COLUMNS if column.type == "varchar")
 DEFAULT_INDEX = "default"
+
+
+def engine_name(column: str) -> str:
+    """A column's name on its way to the writer: one engine takes a dot in a name for a path."""
+    return column.replace(".", "\u2024")

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from tailpipe.formats.format import Format
 from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path
 from tailpipe.tables.sql import literal, quoted
-from tailpipe.tables.standard import TP_COLUMNS, WRITER_COLUMNS
+from tailpipe.tables.standard import (
+    PLACE,
+    POSITION,
+    RAW,
+    REASON,
+    TP_COLUMNS,
+    WRITER_COLUMNS,
+    engine_name,
+)
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import spark_type
 from tailpipe.tables.values import ColumnValue, column_value
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 RECORD_SCHEMA = "raw string, artifact int, entry string, position bigint, reason string"
-PLACE = ("artifact", "entry", "position")
+REFUSED_BECAUSE = "tp_refused_because"
 
 
 @dataclass(frozen=True)
@@ -51,11 +59,11 @@ def standardise(records: DataFrame, recipe: Recipe) -> DataFrame:
 
 
 def filled_columns(recipe: Recipe) -> tuple[str, ...]:
-    """Columns that rows of this recipe can hold a value in, without those that the writer fills."""
+    """tp_timestamp and columns that rows of this recipe can hold a value in, without those that the writer fills."""
     own = [column.name for column in recipe.table.columns]
     present = [column.name for column in recipe.table.columns if _is_present(column, recipe)]
     standard = [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
-    return tuple(dict.fromkeys([*present, *standard]))
+    return tuple(dict.fromkeys([*present, *standard, "tp_timestamp"]))
 
 
 def _columns(recipe: Recipe) -> tuple[Column, ...]:
@@ -65,7 +73,7 @@ def _columns(recipe: Recipe) -> tuple[Column, ...]:
 def _is_present(column: Column, recipe: Recipe) -> bool:
     if recipe.fields is None or column.transform:
         return True
-    return source_path(column)[0] in recipe.fields or column.source in recipe.fields
+    return source_path(column)[0] in recipe.fields
 
 
 def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
@@ -77,21 +85,22 @@ def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> Dat
     if not isinstance(nested, T.StructType):
         nested = T.StructType([])
     fields = recipe.format.fields(F.col("raw"), list(shape.members), nested)
-    return records.select(fields.alias(RECORD), *PLACE, "reason", "raw")
+    beside = [F.col(name.removeprefix("tp_")).alias(name) for name in (*PLACE, REASON, RAW)]
+    return records.select(fields.alias(RECORD), *beside)
 
 
 def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
     shape = record_shape(present, recipe.expression_fields)
     values = {column.name: _value(column, recipe, shape) for column in present}
     complaints = [complaint for value in values.values() for complaint in value.complaints]
-    reasons = ["reason", f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.refusal)} END"]
+    reasons = [REASON, f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.refusal)} END"]
     if complaints:
         reasons.append(f"nullif(concat_ws('; ', {', '.join(complaints)}), '')")
     return parsed.selectExpr(
         *(_aliased(_sql(column, values), column.name) for column in _columns(recipe)),
         *PLACE,
-        f"CASE WHEN position >= 0 THEN coalesce({', '.join(reasons)}) END AS reason",
-        "raw",
+        f"CASE WHEN {POSITION} >= 0 THEN coalesce({', '.join(reasons)}) END AS {REASON}",
+        RAW,
     )
 
 
@@ -130,24 +139,25 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
         *(_aliased(sql, name) for name, sql in (standard | missing).items()),
         *index,
         *PLACE,
-        "reason",
-        "raw",
+        REASON,
+        RAW,
     )
 
 
 def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
     """The closing select states the schema; a row that lacks a required value is refused here."""
     checks = _required_checks(recipe)
-    reason = f"CASE WHEN position >= 0 THEN coalesce(reason, {', '.join(checks)}) END"
-    checked = rows.selectExpr("*", _aliased(reason, "refused_because")).drop("reason")
+    reason = f"CASE WHEN {POSITION} >= 0 THEN coalesce({REASON}, {', '.join(checks)}) END"
+    checked = rows.selectExpr("*", f"{reason} AS {REFUSED_BECAUSE}").drop(REASON)
+    is_no_row = f"{POSITION} < 0 OR {REFUSED_BECAUSE} IS NOT NULL"
     if recipe.condition:
-        checked = checked.filter(f"position < 0 OR refused_because IS NOT NULL OR ({recipe.condition})")
+        checked = checked.filter(f"{is_no_row} OR ({recipe.condition})")
     return checked.selectExpr(
-        *(quoted(name) for name in filled_columns(recipe)),
+        *(_aliased(quoted(name), engine_name(name)) for name in filled_columns(recipe)),
         *(["tp_index"] if recipe.index_column else []),
         *PLACE,
-        "refused_because AS reason",
-        "CASE WHEN position < 0 OR refused_because IS NOT NULL THEN raw END AS raw",
+        f"{REFUSED_BECAUSE} AS {REASON}",
+        f"CASE WHEN {is_no_row} THEN {RAW} END AS {RAW}",
     )
 
 

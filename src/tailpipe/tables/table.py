@@ -13,7 +13,8 @@ from tailpipe.errors import Position
 class Column:
     """One column.
 
-    `type` is DuckDB's. `source` is a dotted path into the record's fields (default: the name itself).
+    `type` is DuckDB's. `source` is a dotted path into the record's fields (default: the name itself), or with
+    `is_field_name` the name of one field, dots and all.
     `expression` is Spark SQL in which `$` stands for the field at `source`, read as `read_type` where that is given
     (built-in tables); `transform` is DuckDB SQL over the record's fields (users' tables).
     Values in `null_if` become null. `default` replaces null. A row with null in a `required` column is rejected.
@@ -24,6 +25,7 @@ class Column:
     name: str
     type: str = "varchar"
     source: str | None = None
+    is_field_name: bool = False
     expression: str | None = None
     read_type: str | None = None
     transform: str | None = None

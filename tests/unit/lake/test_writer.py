@@ -71,6 +71,7 @@ def note(artifact: int, rows: int) -> dict[str, Any]:
     return row(artifact=artifact, position=-1, raw=f'{{"rows": {rows}, "bytes": 10}}', tp_timestamp=None)
 
 
+PLACE_NAMES = ("artifact", "entry", "position", "reason", "raw")
 BATCH = pa.schema(
     [
         ("message", pa.string()),
@@ -89,7 +90,11 @@ BATCH = pa.schema(
 
 def write(job: WriteJob, rows: Sequence[dict[str, Any]], batch_rows: int = 1000) -> list[Fact]:
     starts = range(0, len(rows), batch_rows)
-    batches = [pa.RecordBatch.from_pylist(list(rows[k : k + batch_rows]), schema=BATCH) for k in starts]
+    names = [f"tp_{name}" if name in PLACE_NAMES else name for name in BATCH.names]
+    batches = [
+        pa.RecordBatch.from_pylist(list(rows[k : k + batch_rows]), schema=BATCH).rename_columns(names)
+        for k in starts
+    ]
     return [fact for batch in job(iter(batches)) for fact in decode_facts(batch.column("fact").to_pylist())]
 
 
