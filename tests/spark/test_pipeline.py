@@ -570,3 +570,63 @@ def test_a_long_line_and_a_layout_that_repeats_a_group(place: Place) -> None:
     assert [reject["reason"] for reject in place.rejects("words")] == [
         "line is 960,011 bytes, the limit is 262,144"
     ]
+
+
+def test_fields_may_have_any_name(place: Place) -> None:
+    fields = {
+        **{name: name for name in ("raw", "artifact", "entry", "position", "reason", "f", "item", "select")},
+        **{name: name for name in ("a.b", "a b", "it's", "b`t", "d$x", 'd"q', "ünï", "a-b")},
+        "Level": "1",
+        "level": "2",
+        "AT": "x",
+        "": "nameless",
+        "tp_tags": "mine",
+    }
+    place.write("app.jsonl", json.dumps({"at": "2024-06-01T00:00:00Z", **fields}))
+    place.configure(
+        """
+        table "odd" {
+          format = format.jsonl.default
+          column "tp_timestamp" { source = "at" }
+          column "dotted" { source = "a.b" }
+        }
+        partition "odd" "one" {
+          source "file" { paths = ["LOGS"] }
+        }
+        """
+    )
+    place.collect()
+    (row,) = place.rows("odd")
+    own = {name: value for name, value in row.items() if not name.startswith("tp_")}
+    renamed = {"a.b": "dotted", "level": "level_2"}
+    kept = {renamed.get(name, name): value for name, value in fields.items() if name not in ("", "tp_tags")}
+    assert own == kept
+
+
+def test_csv_headers_may_have_any_name_and_lack_the_time(place: Place) -> None:
+    place.write("a.csv", 'at,id.orig_h,Reason,reason,"a,b"\n2024-06-01,1,2,3,4\n')
+    place.write("b.csv", "id.orig_h,reason\n5,6\n")
+    place.configure(
+        """
+        table "odd" {
+          format = format.csv.default
+          column "tp_timestamp" { source = "at" }
+        }
+        partition "odd" "one" {
+          source "file" { paths = ["LOGS/a.csv"] }
+          source "file" { paths = ["LOGS/b.csv"] }
+        }
+        """
+    )
+    place.collect()
+    assert only(place.rows("odd"), "id.orig_h", "Reason", "reason_2", "a,b") == [("1", "2", "3", "4")]
+    assert only(place.rejects("odd"), "file", "reason") == [("b.csv", "tp_timestamp is missing")]
+
+
+def test_a_field_keeps_its_column_when_it_changes_its_letter_case(place: Place) -> None:
+    place.configure(APP)
+    place.write("a.jsonl", '{"at": "2024-06-01", "Host": "a"}\n')
+    place.collect()
+    place.write("b.jsonl", '{"at": "2024-06-02", "host": "b"}\n')
+    place.collect()
+    assert only(place.rows("app_log"), "Host") == [("a",), ("b",)]

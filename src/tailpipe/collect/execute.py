@@ -23,7 +23,7 @@ from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS
-from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit
+from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit, column_names
 from tailpipe.lake.writer import WriteJob
 from tailpipe.tables.shape import json_columns, table_schema
 from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
@@ -54,11 +54,7 @@ class PartitionRun:
         self.done: list[UnitDone] = []
         self.failed: list[UnitFailed] = []
         self.version = self.plan.state_version
-        self.recipes = {
-            number: feed_recipe(self.plan.target, feed, self._artifacts(number))
-            for number, feed in enumerate(self.plan.target.feeds)
-            if self._artifacts(number)
-        }
+        self.recipes = self._make_recipes()
         self.schema = self._schema()
         self.log = TableLog(self.location, self.schema)
 
@@ -76,6 +72,17 @@ class PartitionRun:
 
     def _artifacts(self, feed: int) -> list[PlannedArtifact]:
         return [item for unit in self.plan.units for item in unit.artifacts if item.feed == feed]
+
+    def _make_recipes(self) -> dict[int, Recipe]:
+        """Each source of the partition adds its columns to those that the lake and the sources before it have."""
+        recipes: dict[int, Recipe] = {}
+        stored = dict.fromkeys(column_names(self.location))
+        for number, feed in enumerate(self.plan.target.feeds):
+            artifacts = self._artifacts(number)
+            if artifacts:
+                recipes[number] = feed_recipe(self.plan.target, feed, artifacts, stored)
+                stored.update(dict.fromkeys(column.name for column in recipes[number].table.columns))
+        return recipes
 
     def _schema(self) -> pa.Schema:
         """Feeds may bring different mapped fields; the table has them all."""

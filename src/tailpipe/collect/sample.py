@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tailpipe.collect.plan import PlannedArtifact
@@ -15,8 +15,13 @@ SAMPLE_BYTES = 1024 * 1024
 SAMPLED_ARTIFACTS = 5
 
 
-def feed_recipe(target: Target, feed: Feed, artifacts: Sequence[PlannedArtifact]) -> Recipe:
-    """The recipe for a feed's artifacts. Reads the start of a few of them where fields are open."""
+def feed_recipe(
+    target: Target, feed: Feed, artifacts: Sequence[PlannedArtifact], stored: Iterable[str] = ()
+) -> Recipe:
+    """The recipe for a feed's artifacts. Reads the start of a few of them where fields are open.
+
+    `stored` are names of columns that the table has already.
+    """
     fields = declared_fields(feed.format)
     if fields is None and (target.table.map_fields or hasattr(feed.format, "with_fields")):
         fields = _sampled_fields(feed, artifacts)
@@ -24,8 +29,8 @@ def feed_recipe(target: Target, feed: Feed, artifacts: Sequence[PlannedArtifact]
             feed = replace(feed, format=feed.format.with_fields(fields))
         else:
             # Records of a self-describing format may have fields that the sample lacks.
-            return replace(recipe(target, feed.format, fields), fields=None)
-    return recipe(target, feed.format, fields)
+            return replace(recipe(target, feed.format, fields, stored), fields=None)
+    return recipe(target, feed.format, fields, stored)
 
 
 def _sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:

@@ -91,8 +91,8 @@ def declared_fields(format: Format) -> tuple[str, ...] | None:
     return format.field_names(b"") or None
 
 
-def with_fields(table: Table, fields: tuple[str, ...]) -> Table:
-    """The table read from records with these fields.
+def with_fields(table: Table, fields: tuple[str, ...], stored: Iterable[str] = ()) -> Table:
+    """The table read from records with these fields. Columns are spelled as those `stored` already.
 
     Dots in a column's source may be part of a field's name. Every field that `map_fields` matches and no column
     reads becomes a varchar column, save those without a name and those that begin with tp_: common columns do.
@@ -103,10 +103,11 @@ def with_fields(table: Table, fields: tuple[str, ...]) -> Table:
     )
     read = {source_path(column)[0] for column in columns}
     taken = {column.name.lower() for column in columns}
+    spelled = {name.lower(): name for name in stored}
     mapped: list[Column] = []
-    for field in sorted(set(fields) - read):
+    for field in sorted(set(fields) - read, key=lambda field: (field not in spelled.values(), field)):
         if field and not field.lower().startswith("tp_") and _matches_any(field, table.map_fields):
-            name = _free_name(field, taken)
+            name = _free_name(spelled.get(field.lower(), field), taken)
             taken.add(name.lower())
             mapped.append(Column(name, "varchar", source=field, is_field_name=True))
     return replace(table, columns=columns + tuple(mapped))
@@ -125,10 +126,13 @@ def _free_name(field: str, taken: Set[str]) -> str:
     return name
 
 
-def recipe(target: Target, format: Format, fields: tuple[str, ...] | None) -> Recipe:
+def recipe(
+    target: Target, format: Format, fields: tuple[str, ...] | None, stored: Iterable[str] = ()
+) -> Recipe:
     """How records of a format become rows of the target's table; expressions are checked here."""
     index = target.config.tp_index
-    table = with_fields(target.table, (*(fields or ()), *([index] if index and fields is not None else [])))
+    indexed = (index,) if index and fields is not None else ()
+    table = with_fields(target.table, (*(fields or ()), *indexed), stored)
     transforms = {column.name: _transform(column, fields) for column in table.columns if column.transform}
     return Recipe(
         table=table,

@@ -68,18 +68,7 @@ class TableLog:
         self._delta: Any = None
 
     def refresh(self) -> None:
-        from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError, TableNotFoundError
-
-        try:
-            self._delta = DeltaTable(self.location)
-        except TableNotFoundError:
-            self._delta = None
-        except (DeltaError, OSError) as error:
-            raise LakeError(
-                f"{self.location}: the Delta log cannot be read: {delta_message(error)}",
-                hint="check that the folder is whole and readable; other programs must not write into it",
-            ) from error
+        self._delta = _opened(self.location)
 
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
@@ -133,17 +122,22 @@ class TableLog:
     def _add_new_columns(self) -> None:
         from deltalake import Schema
 
-        stored = {field.name: field for field in self._delta.schema().fields}
+        stored = {field.name.lower(): field for field in self._delta.schema().fields}
         wanted = Schema.from_arrow(self._schema).fields
         for field in wanted:
-            old = stored.get(field.name)
+            old = stored.get(field.name.lower())
+            if old is not None and old.name != field.name:
+                raise LakeError(
+                    f'{self.location}: column "{field.name}" is stored as "{old.name}" and cannot be a second one',
+                    hint=f'spell it "{old.name}", or give the column another name',
+                )
             if old is not None and old.type != field.type:
                 raise LakeError(
                     f'{self.location}: column "{field.name}" is stored as {_type_name(old)} '
                     f"and cannot become {_type_name(field)}",
                     hint="give the column another name, or collect into another table",
                 )
-        new = [field for field in wanted if field.name not in stored]
+        new = [field for field in wanted if field.name.lower() not in stored]
         if new:
             self._delta.alter.add_columns(new)
             self._delta.update_incremental()
@@ -212,6 +206,12 @@ class TableLog:
         )
 
 
+def column_names(location: str) -> tuple[str, ...]:
+    """Columns that the table has now; none while it was never collected."""
+    delta = _opened(location)
+    return tuple(field.name for field in delta.schema().fields) if delta is not None else ()
+
+
 def manifest_paths(location: str, partition: str | None = None) -> list[str]:
     """Manifests that the log names, oldest first; of one partition or of all."""
     return [
@@ -234,6 +234,22 @@ def _commit_infos(location: str) -> Iterable[dict[str, Any]]:
                 if line.startswith(b'{"commitInfo"'):
                     yield json.loads(line)["commitInfo"]
                     break
+
+
+def _opened(location: str) -> Any:
+    """None where there is no table."""
+    from deltalake import DeltaTable
+    from deltalake.exceptions import DeltaError, TableNotFoundError
+
+    try:
+        return DeltaTable(location)
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        raise LakeError(
+            f"{location}: the Delta log cannot be read: {delta_message(error)}",
+            hint="check that the folder is whole and readable; other programs must not write into it",
+        ) from error
 
 
 def _application(partition: str) -> str:

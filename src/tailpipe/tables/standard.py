@@ -50,5 +50,5 @@ DEFAULT_INDEX = "default"
 
 
 def engine_name(column: str) -> str:
-    """A column's name on its way to the writer: one engine takes a dot in a name for a path."""
-    return column.replace(".", "\u2024")
+    """A column's name on its way to the writer, where dots and backticks would be taken for a path."""
+    return column.replace(".", "\u2024").replace("`", "\u02cb")
