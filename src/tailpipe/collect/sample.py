@@ -12,7 +12,7 @@ from tailpipe.sources.entries import open_entries
 from tailpipe.tables.standardise import Recipe
 
 SAMPLE_BYTES = 1024 * 1024
-SAMPLED_ARTIFACTS = 5
+SAMPLED_ARTIFACTS = 20
 
 
 def feed_recipe(
@@ -35,9 +35,16 @@ def feed_recipe(
 
 def _sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:
     fields: dict[str, None] = {}
-    for planned in artifacts[:SAMPLED_ARTIFACTS]:
+    for planned in spread(artifacts, SAMPLED_ARTIFACTS):
         fields.update(dict.fromkeys(feed.format.field_names(_start(feed, planned))))
     return tuple(fields)
+
+
+def spread(artifacts: Sequence[PlannedArtifact], count: int) -> list[PlannedArtifact]:
+    """At most `count`, evenly over all, the first and the last among them."""
+    if len(artifacts) <= count:
+        return list(artifacts)
+    return [artifacts[k * (len(artifacts) - 1) // (count - 1)] for k in range(count)]
 
 
 def _start(feed: Feed, planned: PlannedArtifact) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
 _BATCH_BYTES = 2 * 1024 * 1024
+_LONGEST_GAP = 1024
 
 SCHEMA = BlockSchema(
     (
@@ -57,7 +59,8 @@ class JsonDocument:
         yield from _batches(records)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
-        return json_field_names(self.cut(iter([sample])), self.field_map)
+        text = valid_utf8(_whole(iter([sample]))).decode()
+        return json_field_names(_whole_records(text, self.records), self.field_map)
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         return json_fields(raw, names, nested, self.field_map)
@@ -129,6 +132,28 @@ def _members(document: bytes) -> list[msgspec.Raw]:
         else:
             found.append(value)
     return found
+
+
+def _whole_records(text: str, path: str | None) -> Iterator[str]:
+    """Objects at the start of documents, up to the first that the end of the sample cuts off."""
+    decoder = json.JSONDecoder()
+    at = _list_start(text, path) if path else 0
+    while True:
+        at += len(text[at : at + _LONGEST_GAP]) - len(text[at : at + _LONGEST_GAP].lstrip("[], \t\r\n"))
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(value, dict):
+            yield text[at:end]
+        at = end
+
+
+def _list_start(text: str, path: str) -> int:
+    at = 0
+    for name in path.split("."):
+        at = max(at, text.find(json.dumps(name), at))
+    return max(at, text.find("[", at))
 
 
 def _starts_with_object_line(document: bytes) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
-
-from tailpipe.formats.format import Cut
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -35,13 +34,12 @@ def json_fields(
     return F.struct(*members)
 
 
-def json_field_names(cuts: Iterable[Cut], names_map: Mapping[str, str]) -> tuple[str, ...]:
-    """Members of the sample's records in order of appearance, under the names that tables use."""
+def json_field_names(records: Iterable[str], names_map: Mapping[str, str]) -> tuple[str, ...]:
+    """Members of the records in order of appearance, under the names that tables use."""
     table_names = {source: name for name, source in names_map.items()}
     members: dict[str, None] = {}
     decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
-    for cut in cuts:
-        for text, reason in zip(cut.raw.to_pylist(), cut.reason.to_pylist(), strict=True):
-            if reason is None:
-                members.update(dict.fromkeys(decoder.decode(text)))
+    for record in records:
+        with suppress(msgspec.DecodeError):
+            members.update(dict.fromkeys(decoder.decode(record)))
     return tuple(table_names.get(member, member) for member in members)

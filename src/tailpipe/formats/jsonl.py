@@ -41,7 +41,9 @@ class JsonLines:
                 yield _checked_one_by_one(lines, decoder)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
-        return json_field_names(self.cut(iter([sample])), self.field_map)
+        cuts = self.cut(iter([sample]))
+        good = (cut.raw.filter(cut.reason.is_null()).to_pylist() for cut in cuts)
+        return json_field_names((text for texts in good for text in texts), self.field_map)
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         return json_fields(raw, names, nested, self.field_map)

@@ -159,3 +159,18 @@ def test_records_must_be_a_path() -> None:
         'a.tpc:3:5: format "json" "x": records "a..b" is not a dotted path\n'
         'hint: write it as "Records" or "a.b"'
     )
+
+
+@pytest.mark.parametrize(
+    ("records", "sample"),
+    [
+        (None, '[{"a": 1, "b": {"x": [1]}},\n {"c": null}, {"d": "cut o'),
+        (None, '{"a": 1, "b": 2}\n{"c": 3}\n{"d": 4'),
+        (None, r'[{"odd": "\ud800"}, {"a": 1, "b": 2}, {"c": 3}]'),
+        (None, '[{"a": 1}]\n[{"b": 1}, {"c": 1}]\n[{"d'),
+        ("Records", '{"x": 1, "Records": [{"a": 1, "b": 2}, {"c": 3}, {"d": "cut'),
+        ("deep.list", '{"deep": {"list": [{"a": 1, "b": 2}, 7, {"c": 3}, {"d": '),
+    ],
+)
+def test_fields_of_a_document_that_the_sample_cuts_off(records: str | None, sample: str) -> None:
+    assert json_document.JsonDocument(records).field_names(sample.encode()) == ("a", "b", "c")
