@@ -11,6 +11,8 @@ _OUR_ERRORS = re.compile(r"^tailpipe\.errors\.\w+: (.+)$", re.MULTILINE)
 def engine_message(error: BaseException) -> str:
     """Errors of tasks arrive as text with traces of two languages; the cause is the last Python error in it."""
     text = str(error)
+    if "java.lang.StackOverflowError" in text:
+        return "a record is too long for the regular expressions that read it: Spark's stack is full"
     ours = _OUR_ERRORS.findall(text)
     if ours:
         return str(ours[-1]).strip()

@@ -180,6 +180,8 @@ def _start(settings: EngineSettings, scratch: str) -> SparkSession:
         "spark.sql.catalogImplementation": "in-memory",
         "spark.shuffle.service.enabled": "false",
         "spark.python.worker.faulthandler.enabled": "false",
+        # A regex that fills the stack fails its task; by default Spark ends the whole JVM for it.
+        "spark.executor.killOnFatalError.depth": "0",
     }
     if settings.is_embedded:
         config |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

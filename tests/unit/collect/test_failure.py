@@ -1,0 +1,19 @@
+"""What of an engine's error reaches people."""
+
+from __future__ import annotations
+
+from tailpipe.collect.failure import engine_message
+
+
+def test_a_full_stack_is_told_without_the_trace() -> None:
+    text = (
+        "An error occurred while calling o1.getResult.\n: x\nCaused by: java.lang.StackOverflowError\n\tat y"
+    )
+    assert engine_message(RuntimeError(text)) == (
+        "a record is too long for the regular expressions that read it: Spark's stack is full"
+    )
+
+
+def test_our_own_sentence_wins_over_the_engines() -> None:
+    text = "job aborted\nTraceback\n  x\ntailpipe.errors.LakeError: the disk is full\nOSError: later"
+    assert engine_message(RuntimeError(text)) == "the disk is full"
