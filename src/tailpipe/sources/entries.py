@@ -85,6 +85,8 @@ def _tar_entries(chunks: Iterator[bytes], name: str, entry: str | None, depth: i
 
 
 def _inner_name(name: str, entry: str | None, inner: str) -> str:
+    # Names in a tar are bytes; those that are no UTF-8 come as half characters that cannot be stored.
+    inner = inner.encode(errors="surrogateescape").decode(errors="replace")
     parts = inner.replace("\\", "/").split("/")
     if inner.startswith(("/", "\\")) or ".." in parts or parts[0].endswith(":"):
         raise ArtifactError(f'{name}: the archive names an entry outside its own folder: "{inner}"')

@@ -78,6 +78,8 @@ class FileSource:
             yield from _any(walker.matching(path), path)
 
     def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
+        if not _is_text(found.path):
+            return Skipped(os.fsencode(found.path).decode(errors="replace"), "name is not UTF-8")
         if not stat.S_ISREG(found.stat.st_mode):
             return Skipped(found.path, "not a regular file")
         if found.stat.st_size == 0:
@@ -101,6 +103,15 @@ def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:
         raise ConfigError([Problem(f"file_layout: {error}", position, error.hint)]) from error
     paths = tuple(os.path.abspath(os.path.expanduser(path)) for path in config.arguments["paths"])
     return FileSource(config.name, paths, layout)
+
+
+def _is_text(path: str) -> bool:
+    """Names are bytes on disk; those that are no UTF-8 can be neither stored nor shown."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _version(status: os.stat_result) -> str:

@@ -167,3 +167,7 @@ def test_a_bomb_keeps_memory_flat(kind: str) -> None:
     tracemalloc.stop()
     assert total == 200 << 20
     assert peak < 16 << 20
+
+
+def test_a_name_in_an_archive_that_is_no_text() -> None:
+    assert read(tar(("odd\udcff.log", b"x"))) == [("odd\ufffd.log", b"x")]

@@ -176,3 +176,12 @@ def test_a_file_that_changed_since_it_was_listed_is_an_error(tmp_path: Path) -> 
 def test_a_source_travels_to_executors(tmp_path: Path) -> None:
     files = source(tmp_path, file_layout="%{YEAR:year}/%{DATA}")
     assert pickle.loads(pickle.dumps(files)) == files
+
+
+def test_a_name_that_is_no_text_is_left_out_and_told(tmp_path: Path) -> None:
+    with open(os.fsencode(tmp_path) + b"/odd\xff.log", "w") as file:
+        file.write("x\n")
+    (tmp_path / "good.log").write_text("x\n")
+    files = source(tmp_path)
+    assert taken(files, tmp_path) == ["good.log"]
+    assert skipped(files, tmp_path) == {"odd\ufffd.log": "name is not UTF-8"}
