@@ -630,3 +630,33 @@ def test_a_field_keeps_its_column_when_it_changes_its_letter_case(place: Place) 
     place.write("b.jsonl", '{"at": "2024-06-02", "host": "b"}\n')
     place.collect()
     assert only(place.rows("app_log"), "Host") == [("a",), ("b",)]
+
+
+def test_moments_that_no_date_can_say_are_rejected(place: Place) -> None:
+    moments = ("9999-12-30T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:30:00-01:00")
+    place.write("2024-06-01.jsonl", "".join(line(moment) for moment in moments))
+    place.configure(
+        APP.replace(
+            'source "file" { paths = ["LOGS"] }',
+            """source "file" {
+              paths       = ["LOGS"]
+              file_layout = `%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}.jsonl`
+            }""",
+        )
+    )
+    place.collect()
+    assert only(place.rows("app_log"), "tp_timestamp") == [("9999-12-30T23:59:59.999999",)]
+    assert only(place.rejects("app_log"), "position", "reason") == [
+        (2, "tp_timestamp is outside the years 1 to 9999"),
+        (3, "tp_timestamp is outside the years 1 to 9999"),
+    ]
+
+
+def test_an_index_may_be_any_text(place: Place) -> None:
+    levels = ["x" * 300, "x" * 300 + "y", "ü" * 100, "a/b", "..", "50%", "", "it's"]
+    place.write("app.jsonl", "".join(line("2024-06-01", level) for level in levels))
+    place.configure(APP.replace('"one" {', '"one" {\n  tp_index = "level"'))
+    place.collect()
+    rows = place.rows("app_log")
+    assert sorted(only(rows, "level")) == sorted((level,) for level in levels)
+    assert all(row["tp_index"] == (row["level"] or "default") for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import date
 from pathlib import Path
 from urllib.parse import quote
@@ -10,6 +11,7 @@ PARTITION_COLUMNS = ("tp_partition", "tp_index", "tp_date")
 LOG = "_delta_log"
 MANIFESTS = "_manifests"
 REJECTS = "_rejects"
+_LONGEST_NAME = 200
 
 
 def table_location(data_dir: Path, table: str) -> Path:
@@ -30,4 +32,8 @@ def rejects_path(partition: str, unique: str) -> str:
 
 
 def _escape(value: str) -> str:
-    return quote(value, safe=" -_.~+@,")
+    """The log knows the whole value; a folder's name may have 255 bytes on most file systems."""
+    escaped = quote(value, safe=" -_.~+@,")
+    if len(escaped) <= _LONGEST_NAME:
+        return escaped
+    return f"{escaped[:_LONGEST_NAME]}~{hashlib.blake2b(value.encode(), digest_size=8).hexdigest()}"

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 RECORD_SCHEMA = "raw string, artifact int, entry string, position bigint, reason string"
 REFUSED_BECAUSE = "tp_refused_because"
 
+# A day at each end of what dates can say is left out, so that rounding and zones never lead beyond.
+_OUT_OF_RANGE = (
+    "CASE WHEN tp_timestamp < TIMESTAMP '0001-01-02 00:00:00' OR tp_timestamp >= TIMESTAMP '9999-12-31 00:00:00' "
+    "THEN 'tp_timestamp is outside the years 1 to 9999' END"
+)
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -174,7 +180,7 @@ def _required_checks(recipe: Recipe) -> list[str]:
         for name in recipe.table.timestamp_from
     ]
     sentence = f"coalesce({', '.join([*shown, literal('tp_timestamp is missing')])})"
-    return [*checks, f"CASE WHEN tp_timestamp IS NULL THEN {sentence} END"]
+    return [*checks, f"CASE WHEN tp_timestamp IS NULL THEN {sentence} END", _OUT_OF_RANGE]
 
 
 def _aliased(sql: str, name: str) -> str:
