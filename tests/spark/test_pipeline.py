@@ -660,3 +660,59 @@ def test_an_index_may_be_any_text(place: Place) -> None:
     rows = place.rows("app_log")
     assert sorted(only(rows, "level")) == sorted((level,) for level in levels)
     assert all(row["tp_index"] == (row["level"] or "default") for row in rows)
+
+
+CONTAINERS = """
+table "boxes" {
+  format = format.FORMAT.default
+  column "tp_timestamp" { source = "at" }
+  column "list" { type = "int[]" }
+  column "lists" { type = "int[][]" }
+  column "nets" { type = "cidr[]" }
+  column "map" { type = "map(varchar, int)" }
+  column "struct" { type = "struct(a int, b struct(c date))" }
+  column "structs" { type = "struct(a int)[]" }
+}
+partition "boxes" "one" {
+  source "file" { paths = ["LOGS"] }
+}
+"""
+FULL: dict[str, Any] = {
+    "list": [1, None],
+    "lists": [[1], [], None],
+    "nets": ["10.0.0.0/8"],
+    "map": {"x": 1, "y": None},
+    "struct": {"a": 1, "b": {"c": "2024-01-02"}},
+    "structs": [{"a": 1}, None],
+}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_lists_maps_and_structs(place: Place, format: str) -> None:
+    if format == "csv":
+        texts = (json.dumps(value).replace('"', '""') for value in FULL.values())
+        values = ",".join(f'"{text}"' for text in texts)
+        place.write("a.csv", f"at,{','.join(FULL)}\n2024-06-01,{values}\n2024-06-02{',' * len(FULL)}\n")
+    else:
+        full = json.dumps({"at": "2024-06-01", **FULL})
+        place.write("a.jsonl", f'{full}\n{{"at": "2024-06-02"}}\n')
+    place.configure(CONTAINERS.replace("FORMAT", format))
+    place.collect()
+    first, second = place.rows("boxes")
+    assert {name: dict(first[name]) if name == "map" else first[name] for name in FULL} == FULL
+    assert all(second[name] is None for name in FULL)
+
+
+def test_bad_items_reject_their_record(place: Place) -> None:
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"list": [1, "x"]}, "list is not a valid INTEGER[]"),
+        ({"lists": [[1], ["x"]]}, "lists is not a valid INTEGER[][]"),
+        ({"nets": ["10.0.0.1", "here"]}, "nets is not a valid VARCHAR[]"),
+        ({"map": {"a": 1, "b": "x"}}, "map is not a valid MAP(VARCHAR, INTEGER)"),
+        ({"struct": {"b": {"c": "x"}}}, 'struct.b.c "x" is not a valid DATE'),
+        ({"structs": [{"a": 1}, {"a": "x"}]}, "structs is not a valid STRUCT(a INTEGER)[]"),
+    ]
+    place.write("a.jsonl", "".join(json.dumps({"at": "2024-06-01", **fields}) + "\n" for fields, _ in bad))
+    place.configure(CONTAINERS.replace("FORMAT", "jsonl"))
+    place.collect()
+    assert [reject["reason"] for reject in place.rejects("boxes")] == [reason for _, reason in bad]

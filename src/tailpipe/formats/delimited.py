@@ -86,7 +86,7 @@ class Delimited:
             return F.when(part.startswith(quote), inner).otherwise(part)
 
         passes = line_passes(stand_in, quote, len(self.planned))
-        return text_fields(text, passes, self.planned, names, self.field_map, self.null_token, value)
+        return text_fields(text, passes, self.planned, names, self.field_map, self.null_token, value, nested)
 
 
 def line_passes(delimiter: str, quote: str, count: int) -> tuple[LinePass, ...]:

@@ -75,7 +75,9 @@ class NginxAccessLog:
         return table_names(self.slot_names, self.field_map)
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        return text_fields(raw, self.passes, self.slot_names, names, self.field_map, NULL_TOKEN)
+        return text_fields(
+            raw, self.passes, self.slot_names, names, self.field_map, NULL_TOKEN, nested=nested
+        )
 
 
 def make(config: FormatConfig) -> NginxAccessLog:

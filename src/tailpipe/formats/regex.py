@@ -58,7 +58,9 @@ class Regex:
         return table_names(self.pattern.names, self.field_map)
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        return text_fields(raw, [search_pass(self.pattern)], self.pattern.names, names, self.field_map)
+        return text_fields(
+            raw, [search_pass(self.pattern)], self.pattern.names, names, self.field_map, nested=nested
+        )
 
 
 def make(config: FormatConfig) -> Regex:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tailpipe.formats.lines import SEPARATOR
 from tailpipe.formats.pattern import END, Pattern
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,15 @@ def text_fields(
     field_map: Mapping[str, str],
     null_token: str = "",
     unquoted: Callable[[Column], Column] | None = None,
+    nested: StructType | None = None,
 ) -> Column:
-    """A struct of `names`, null where no pass matches the line.
+    """A struct of `names`, null where no pass matches the line. What `nested` says is no text is read as JSON.
 
     Fields that are empty or hold the null token are null; of a field captured twice the last that is not.
     `unquoted` makes a slot's text a value.
     """
     from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType
 
     replaced = raw
     for line_pass in passes:
@@ -95,9 +98,14 @@ def text_fields(
         is_missing = part.isin("", null_token) if null_token else part == ""
         return F.when(~is_missing, part)
 
+    shapes = {field.name: field.dataType for field in nested.fields} if nested else {}
+
     def member(name: str) -> Column:
         values = [value(number) for number in slots.get(field_map.get(name, name), [])]
-        return (F.coalesce(*values) if values else F.lit(None).cast("string")).alias(name)
+        text = F.coalesce(*values) if values else F.lit(None).cast("string")
+        shape = shapes.get(name, StringType())
+        is_text = isinstance(shape, StringType)
+        return (text if is_text else F.from_json(text, cast("StructType", shape))).alias(name)
 
     # Spark evaluates an expression once only if it stands twice where it is evaluated for every row; what it
     # sees inside the branch of a condition it computes again for each field. So the test reads `parts` twice.

@@ -183,6 +183,8 @@ class _Parser:
         self._expect("(", "a map is written map(varchar, bigint)")
         key = self._type()
         self._expect(",", "a map has a key type and a value type")
+        if not isinstance(key, Scalar) or key.name != "VARCHAR":
+            raise self._error("the keys of a map are text", "write map(varchar, …)")
         value = self._type()
         self._expect(")", "a map ends with )")
         return MapOf(key, value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tailpipe.tables.fields import Shape, field_sql, source_path
 from tailpipe.tables.reading import scalar_from_text
-from tailpipe.tables.sql import literal
+from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.table import Column
 from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar, Struct, duckdb_type, parse_type, spark_type
 
@@ -35,7 +35,7 @@ def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...
     type_ = parse_type(column.type)
     text = field_sql(shape, path)
     if not isinstance(type_, Scalar):
-        return ColumnValue(_typed_items(text, type_))
+        return ColumnValue(_typed_items(text, type_), _item_complaints(label, text, type_))
     text = _nulled(text, (*null_if, *column.null_if))
     if type_.name == "JSON" and len(path) == 1:
         return ColumnValue(text)  # the writer makes sure of it, without a copy
@@ -106,7 +106,7 @@ def _json_text(text: str) -> str:
 def _typed_items(sql: str, type_: DataType) -> str:
     """Items were read as text; the ones of other types are converted where they stand."""
     match type_:
-        case Scalar("VARCHAR"):
+        case Scalar("VARCHAR", word=""):
             return sql
         case Scalar():
             return scalar(sql, type_)
@@ -115,8 +115,43 @@ def _typed_items(sql: str, type_: DataType) -> str:
             return sql if inner == "item" else f"transform({sql}, item -> {inner})"
         case MapOf(_, value):
             inner = _typed_items("item", value)
-            return sql if inner == "item" else f"transform_values({sql}, (key, item) -> {inner})"
+            items = f"transform(map_values({sql}), item -> {inner})"
+            return sql if inner == "item" else f"map_from_arrays(map_keys({sql}), {items})"
         case Struct(members):
-            parts = (f"{literal(m.name)}, {_typed_items(f'{sql}.`{m.name}`', m.type)}" for m in members)
+            parts = (f"{literal(m.name)}, {_typed_items(f'{sql}.{quoted(m.name)}', m.type)}" for m in members)
             struct = f"CAST(named_struct({', '.join(parts)}) AS {spark_type(type_)})"
             return f"CASE WHEN {sql} IS NOT NULL THEN {struct} END"
+
+
+def _item_complaints(label: str, sql: str, type_: DataType) -> tuple[str, ...]:
+    """Members of structs are told one by one, items of lists and maps together."""
+    match type_:
+        case Scalar():
+            value = _typed_items(sql, type_)
+            return () if value == sql or type_.name == "JSON" else (complaint(label, sql, value, type_),)
+        case Struct(members):
+            inner = (
+                _item_complaints(f"{label}.{m.name}", f"{sql}.{quoted(m.name)}", m.type) for m in members
+            )
+            return tuple(each for complaints in inner for each in complaints)
+        case _:
+            is_bad = _has_bad_item(sql, type_)
+            message = literal(f"{label} is not a valid {duckdb_type(type_)}")
+            return (f"CASE WHEN {is_bad} THEN {message} END",) if is_bad else ()
+
+
+def _has_bad_item(sql: str, type_: DataType) -> str | None:
+    """A condition, or None where every text is good."""
+    match type_:
+        case ListOf(element):
+            inner = _has_bad_item("item", element)
+            return f"exists({sql}, item -> {inner})" if inner else None
+        case MapOf(_, value):
+            inner = _has_bad_item("item", value)
+            return f"exists(map_values({sql}), item -> {inner})" if inner else None
+        case Struct(members):
+            conditions = [_has_bad_item(f"{sql}.{quoted(m.name)}", m.type) for m in members]
+            return " OR ".join(f"({condition})" for condition in conditions if condition) or None
+        case Scalar():
+            read = _typed_items(sql, type_)
+            return None if read == sql or type_.name == "JSON" else f"{sql} IS NOT NULL AND {read} IS NULL"

@@ -78,6 +78,7 @@ def test_canonical_spelling_is_duckdbs_and_reads_back(duck: str) -> None:
         ("struct(a)", 'a type name is expected where ")" stands'),
         ("struct(a int", '")" is expected at the end'),
         ("struct(a int, A int)", 'member "a" is there twice'),
+        ("map(int, int)", "the keys of a map are text"),
         ("map(int)", '"," is expected where ")" stands'),
         ("int[3]", '"]" is expected where "3" stands'),
         ("int int", '"int" is not expected there'),
