@@ -17,3 +17,8 @@ def test_a_full_stack_is_told_without_the_trace() -> None:
 def test_our_own_sentence_wins_over_the_engines() -> None:
     text = "job aborted\nTraceback\n  x\ntailpipe.errors.LakeError: the disk is full\nOSError: later"
     assert engine_message(RuntimeError(text)) == "the disk is full"
+
+
+def test_errors_of_arrow_are_told_though_their_names_do_not_end_so() -> None:
+    text = "An exception was thrown from the Python worker:\nTraceback\npyarrow.lib.ArrowInvalid: bad cast"
+    assert engine_message(RuntimeError(text)) == "the engine stopped: ArrowInvalid: bad cast"
