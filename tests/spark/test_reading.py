@@ -81,8 +81,15 @@ READINGS: dict[str, dict[str, Any]] = {
     },
     "inet": {"10.0.0.1": "10.0.0.1", "10.0.0.0/8": "10.0.0.0/8", "::1": "::1", "fe80::1/64": "fe80::1/64"},
     "cidr": {"10.0.0.256": None, "10.0.0.1/33": None, "host": None, "::ffff:10.0.0.1": "::ffff:10.0.0.1"},
+    "INET": {
+        "12:34:56": None,
+        "1::2::3": None,
+        ":::": None,
+        "1:2:3:4:5:6:7:8": "1:2:3:4:5:6:7:8",
+        "::": "::",
+    },
     "time": {"03:04:05": "03:04:05", "23:59": "23:59", "24:00": None},
-    "interval": {"1 day": "1 day", "2 hours 30 minutes": "2 hours 30 minutes", "soon": None},
+    "interval": {"1 day": "1 day", "2 hours 30 minutes": "2 hours 30 minutes", "soon": None, "+3 days": None},
     "blob": {"a": bytearray(b"a")},
 }
 

@@ -29,6 +29,8 @@ _REACHES_ALL = re.compile(
     re.I,
 )
 
+_STORED_AS_TEXT = re.compile(r"\b(json|inet|interval|uuid|(?<!with )time)\b", re.I)
+
 
 @dataclass(frozen=True)
 class TableView:
@@ -112,9 +114,16 @@ def _stored_names(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
 
 
 def _column(name: str, type_: str, stored: dict[str, str]) -> str:
-    # DuckDB drops a cast to the type a column already has, so filters still reach the files.
+    """DuckDB drops a cast to the type a column already has, so filters still reach the files.
+
+    One text that is no value of its type must not make the others unreadable: JSON shows it as a string, other
+    types as null.
+    """
     value = quote_name(stored[name.lower()]) if name.lower() in stored else "NULL"
-    return f"CAST({value} AS {type_}) AS {quote_name(name)}"
+    if type_.upper() == "JSON":
+        return f"coalesce(TRY_CAST({value} AS JSON), to_json({value}::VARCHAR)) AS {quote_name(name)}"
+    cast = "TRY_CAST" if _STORED_AS_TEXT.search(type_) else "CAST"
+    return f"{cast}({value} AS {type_}) AS {quote_name(name)}"
 
 
 def _closed(name: str) -> str:

@@ -22,16 +22,22 @@ EXPONENT = r"[0-9.][eE]"
 TRUE = r"^[ \t]*(?i)(true|t|yes|y|1)[ \t]*$"
 FALSE = r"^[ \t]*(?i)(false|f|no|n|0)[ \t]*$"
 UUID = r"^[ \t]*[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}[ \t]*$"
-IPV4 = (
-    r"((25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])[.]){3}(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(/(3[0-2]|[12]?[0-9]))?"
-)
-IPV6 = r"[0-9a-fA-F]{0,4}(:[0-9a-fA-F]{0,4}){2,7}([.][0-9]{1,3}){0,3}(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
+_BYTE = r"(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_FOUR_BYTES = rf"({_BYTE}[.]){{3}}{_BYTE}"
+_HEX = r"[0-9a-fA-F]{1,4}"
+IPV4 = rf"{_FOUR_BYTES}(/(3[0-2]|[12]?[0-9]))?"
+# Eight groups, or fewer with one gap; the last two may be written as an IPv4 address.
+_GAPS = "|".join(rf"({_HEX}:){{1,{7 - after}}}(:{_HEX}){{1,{after}}}" for after in range(1, 7))
+_MIXED_GAPS = "|".join(rf"({_HEX}:){{1,{5 - after}}}(:{_HEX}){{1,{after}}}:" for after in range(1, 5))
+_MIXED = rf"(({_HEX}:){{6}}|::({_HEX}:){{0,5}}|({_HEX}:){{1,5}}:|{_MIXED_GAPS}){_FOUR_BYTES}"
+_GROUPS = rf"({_HEX}:){{7}}{_HEX}|({_HEX}:){{1,7}}:|:(:{_HEX}){{1,7}}|::|{_GAPS}"
+IPV6 = rf"({_GROUPS}|{_MIXED})(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
 ADDRESS = rf"^[ \t]*({IPV4}|{IPV6})[ \t]*$"
 TIME = rf"^[ \t]*{CLOCK}[ \t]*$"
 SPAN_UNIT = (
     r"(microsecond|us|millisecond|ms|second|sec|s|minute|min|m|hour|hr|h|day|d|week|w|month|mon|year|yr|y)s?"
 )
-INTERVAL = rf"^[ \t]*(?i)(([+-]?[0-9]+([.][0-9]+)?[ \t]*{SPAN_UNIT}[ \t]*)+({CLOCK})?|[+-]?{CLOCK})[ \t]*$"
+INTERVAL = rf"^[ \t]*(?i)((-?[0-9]+([.][0-9]+)?[ \t]*{SPAN_UNIT}[ \t]*)+({CLOCK})?|-?{CLOCK})[ \t]*$"
 
 UNSIGNED_MAXIMUM = {
     "UTINYINT": 2**8 - 1,

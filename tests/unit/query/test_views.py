@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 
 from tailpipe.errors import LakeError, QueryError
 from tailpipe.query.restriction import Restriction
@@ -73,6 +74,16 @@ def test_values_are_read_as_declared(connection: duckdb.DuckDBPyConnection, even
 def test_null_in_a_cast_column_stays_null(connection: duckdb.DuckDBPyConnection, events: Lake) -> None:
     sql = "select count(*), count(request), count(identity) from events"
     assert rows(connection, events, sql) == [("15", "9", "9")]
+
+
+def test_a_text_that_is_no_value_of_its_type_spoils_no_other(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    texts = {"a": ["{}", '{"x"}', None], "b": ["::1", "12:34:56", None], "c": ["[1]", "{", None]}
+    write_deltalake(str(tmp_path), pa.table({**texts, "d": [{"j": text} for text in texts["a"]]}))
+    types = (("a", "json"), ("b", "inet"), ("c", "JSON"), ("d", "struct(j json)"))
+    found = rows(connection, lake_of(TableView("odd", str(tmp_path), types)), "select a, b, c, d.j from odd")
+    assert found == [("{}", "::1", "[1]", "{}"), (r'"{\"x\"}"', None, '"{"', None), (None,) * 4]
 
 
 def test_a_table_never_collected_is_empty_with_its_columns(connection: duckdb.DuckDBPyConnection) -> None:
