@@ -235,3 +235,13 @@ def test_a_window_that_holds_no_folder_says_so(home: Home) -> None:
     assert done.returncode == 0
     assert "0 listed" in done.stdout
     assert "hint: the window is" in done.stdout
+
+
+def test_an_end_before_the_lookback_asks_for_a_beginning(home: Home) -> None:
+    home.configure(APP)
+    home.write("app.jsonl", line("2024-06-01T00:00:00Z"))
+    done = home.run("collect", "--to", "2024-06-30")
+    assert done.returncode == 2
+    assert "the window is empty: without --from it begins " in done.stderr
+    assert "hint: give --from too" in done.stderr
+    assert home.run("collect", "--from", "").returncode == 2

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from tailpipe.collect.target import Feed, Target
+from tailpipe.errors import UsageError
 from tailpipe.lake.log import PartitionState
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.sources.artifact import Artifact, Skipped
@@ -119,6 +120,11 @@ def _window(state: PartitionState, asked: AskedWindow, lookback: Lookback, now: 
     if start is None:
         ends = [record.span.end for record in state.artifacts.values() if record.span]
         start = min([now - lookback, *([max(ends)] if ends else [])])
+        if asked.end and start >= asked.end:
+            raise UsageError(
+                f"the window is empty: without --from it begins {start:%Y-%m-%d %H:%M}, which is not before --to.",
+                hint="give --from too",
+            )
     return Window(start, asked.end or END_OF_TIME)
 
 

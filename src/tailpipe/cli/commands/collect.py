@@ -93,8 +93,8 @@ def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
     from tailpipe.errors import UsageError
     from tailpipe.times import parse_moment
 
-    start = parse_moment(arguments.start, now=now) if arguments.start else None
-    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end else None
+    start = parse_moment(arguments.start, now=now) if arguments.start is not None else None
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else None
     if start and end and start >= end:
         raise UsageError(
             f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
