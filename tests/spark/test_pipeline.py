@@ -716,3 +716,33 @@ def test_bad_items_reject_their_record(place: Place) -> None:
     place.configure(CONTAINERS.replace("FORMAT", "jsonl"))
     place.collect()
     assert [reject["reason"] for reject in place.rejects("boxes")] == [reason for _, reason in bad]
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_a_transform_over_fields_that_differ_in_letter_case(place: Place, format: str) -> None:
+    fields = {"at": "2024-06-01", "Host": "A", "host": "b"}
+    if format == "csv":
+        place.write("a.csv", f"{','.join(fields)}\n{','.join(fields.values())}\n")
+    else:
+        place.write("a.jsonl", json.dumps(fields))
+    place.configure(
+        f"""
+        table "hosts" {{
+          format = format.{format}.default
+          column "tp_timestamp" {{ source = "at" }}
+          column "both" {{ transform = "upper(host)" }}
+        }}
+        partition "hosts" "one" {{
+          source "file" {{ paths = ["LOGS"] }}
+        }}
+        """
+    )
+    place.collect()
+    assert only(place.rows("hosts"), "both", "Host", "host_2") == [("B", "A", "b")]
+
+
+def test_a_transform_over_a_field_that_no_record_has(place: Place) -> None:
+    place.write("a.jsonl", '{"at": "2024-06-01"}')
+    place.configure(APP.replace('column "level" {}', 'column "level" { transform = "upper(lvl)" }'))
+    place.collect()
+    assert only(place.rows("app_log"), "level") == [(None,)]

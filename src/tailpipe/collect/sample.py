@@ -29,8 +29,8 @@ def feed_recipe(
             feed = replace(feed, format=feed.format.with_fields(fields))
         else:
             # Records of a self-describing format may have fields that the sample lacks.
-            return replace(recipe(target, feed.format, fields, stored), fields=None)
-    return recipe(target, feed.format, fields, stored)
+            return recipe(target, feed.format, None, fields, stored)
+    return recipe(target, feed.format, fields, stored=stored)
 
 
 def _sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:

@@ -127,12 +127,20 @@ def _free_name(field: str, taken: Set[str]) -> str:
 
 
 def recipe(
-    target: Target, format: Format, fields: tuple[str, ...] | None, stored: Iterable[str] = ()
+    target: Target,
+    format: Format,
+    fields: tuple[str, ...] | None,
+    seen: tuple[str, ...] | None = None,
+    stored: Iterable[str] = (),
 ) -> Recipe:
-    """How records of a format become rows of the target's table; expressions are checked here."""
+    """How records of a format become rows of the target's table; expressions are checked here.
+
+    `fields` are all that records can have, None where any may occur; `seen` are those that a look at them showed.
+    """
     index = target.config.tp_index
-    indexed = (index,) if index and fields is not None else ()
-    table = with_fields(target.table, (*(fields or ()), *indexed), stored)
+    known = fields if seen is None else seen
+    indexed = (index,) if index and known is not None else ()
+    table = with_fields(target.table, (*(known or ()), *indexed), stored)
     transforms = {column.name: _transform(column, fields) for column in table.columns if column.transform}
     return Recipe(
         table=table,
@@ -150,7 +158,12 @@ def _transform(column: Column, fields: tuple[str, ...] | None) -> Expression:
     from tailpipe.tables.expressions import column_names, translate
 
     text = column.transform or ""
-    names = dict.fromkeys(column_names(text) if fields is None else fields, "VARCHAR")
+    written = column_names(text)
+    # Of fields that differ in letter case only, an expression sees the one it spells.
+    seen = {
+        field.lower(): field for field in sorted(fields or (), key=lambda field: field in written) if field
+    }
+    names = dict.fromkeys(written if fields is None else seen.values(), "VARCHAR")
     bindings = {name: f"{RECORD}.{quoted(name)}" for name in names}
     what = f'transform of column "{column.name}"'
     return translate(text, names, bindings=bindings, position=column.position, what=what)
