@@ -20,6 +20,7 @@ from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import WRITER_COLUMNS
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Column, Table
+from tailpipe.tables.types import duckdb_type, parse_type
 
 if TYPE_CHECKING:
     from tailpipe.tables.expressions import Expression
@@ -166,7 +167,17 @@ def _transform(column: Column, fields: tuple[str, ...] | None) -> Expression:
     names = dict.fromkeys(written if fields is None else seen.values(), "VARCHAR")
     bindings = {name: f"{RECORD}.{quoted(name)}" for name in names}
     what = f'transform of column "{column.name}"'
-    return translate(text, names, bindings=bindings, position=column.position, what=what)
+    value = translate(text, names, bindings=bindings, position=column.position, what=what)
+    _check_shape(column, value.type, what)
+    return value
+
+
+def _check_shape(column: Column, given: str, what: str) -> None:
+    """Scalars are converted to each other; lists, maps and structs only to their like."""
+    kinds = {type(parse_type(text)) for text in (column.type, given) if text != "NULL"}
+    if len(kinds) > 1:
+        message = f"{what}: its value is {given}, which cannot become {duckdb_type(column.type)}."
+        raise ConfigError([Problem(message, column.position, hint=f'write type = "{given.lower()}"')])
 
 
 def _condition(target: Target, table: Table) -> str | None:
@@ -181,7 +192,11 @@ def _condition(target: Target, table: Table) -> str | None:
     bindings = {name: literal(value) for name, value in constants.items()}
     bindings["tp_date"] = "CAST(tp_timestamp AS date)"
     what = f"filter of partition {target.name}"
-    return translate(target.config.filter, types, bindings=bindings, position=position, what=what).sql
+    condition = translate(target.config.filter, types, bindings=bindings, position=position, what=what)
+    if condition.type not in ("BOOLEAN", "NULL"):
+        message = f"{what}: this is a value of type {condition.type}, not a condition."
+        raise ConfigError([Problem(message, position, hint="compare it with something: level = 'error'")])
+    return condition.sql
 
 
 def _feed(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Feed:

@@ -40,3 +40,46 @@ def test_columns_that_a_filter_may_use(tmp_path: Path, filter_sql: str, part: st
 def test_columns_that_the_writer_fills_cannot_be_used(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=f'main.tpc:2:12: .*there is no column "{name}"'):
         condition(tmp_path, f"{name} is not null")
+
+
+@pytest.mark.parametrize("filter_sql", ["status", "'x'", "http_user_agent"])
+def test_a_filter_is_a_condition(tmp_path: Path, filter_sql: str) -> None:
+    with pytest.raises(ConfigError, match=r"main.tpc:2:12: .*not a condition"):
+        condition(tmp_path, filter_sql)
+
+
+@pytest.mark.parametrize(
+    ("type_", "transform", "is_good"),
+    [
+        ("int", "upper(x)", True),
+        ("int[]", "[1, 2]", True),
+        ("int", "null", True),
+        ("int", "[x]", False),
+        ("int[]", "x", False),
+    ],
+)
+def test_what_a_transform_gives_must_fit_its_column(
+    tmp_path: Path, type_: str, transform: str, is_good: bool
+) -> None:
+    (tmp_path / "main.tpc").write_text(
+        f"""
+        table "t" {{
+          format = format.jsonl.default
+          column "tp_timestamp" {{ source = "at" }}
+          column "c" {{
+            type      = "{type_}"
+            transform = "{transform}"
+          }}
+        }}
+        partition "t" "p" {{
+          source "file" {{ paths = ["x"] }}
+        }}
+        """
+    )
+    registry = load_registry()
+    config = load([tmp_path], registry, environment={}, now=datetime.now(UTC))
+    if is_good:
+        assert make_targets(config, registry)
+    else:
+        with pytest.raises(ConfigError, match=r'main.tpc:7:\d+: transform of column "c": .* cannot become'):
+            make_targets(config, registry)
