@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tailpipe.collect.plan import PlannedArtifact, Unit
 from tailpipe.collect.reading import Pack, ReadJob
 from tailpipe.collect.target import Feed, Target
+from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
 from tailpipe.lake.writer import WriteJob
 from tailpipe.sources.artifact import Artifact
@@ -24,7 +24,6 @@ PACKS_PER_CORE = 2
 MIN_PACK_RAW_BYTES = 8 * 1024 * 1024
 _COMPRESSED = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz")
 _USUAL_RATIO = 10
-_BASE32 = "0123456789abcdefghijklmnopqrstuv"
 
 
 def batches(units: Sequence[Unit], raw_bytes: int = BATCH_RAW_BYTES) -> Iterator[tuple[Unit, ...]]:
@@ -80,7 +79,7 @@ def make_slot(target: Target, feed: Feed, unit: Unit, planned: PlannedArtifact) 
     return ArtifactSlot(
         unit=unit.key,
         location=artifact.location,
-        id_prefix=_id_prefix(target.name, feed.source.name, artifact.location),
+        id_prefix=id_prefix(target.name, feed.source.name, artifact.location),
         constants={
             **{name: value for name, value in artifact.captures.items() if name.startswith("tp_")},
             "tp_table": target.config.table,
@@ -90,11 +89,6 @@ def make_slot(target: Target, feed: Feed, unit: Unit, planned: PlannedArtifact) 
         keep=planned.keep,
         is_reread=planned.is_reread,
     )
-
-
-def _id_prefix(*identity: str) -> bytes:
-    digest = int.from_bytes(hashlib.blake2b("\0".join(identity).encode(), digest_size=8).digest())
-    return "".join(_BASE32[(digest >> (5 * k)) & 31] for k in range(12)).encode()
 
 
 def _raw_bytes(artifact: Artifact) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tailpipe.collect.plan import Listing, Unit
 from tailpipe.times import Window
@@ -92,6 +92,3 @@ class RunOutcome:
     @property
     def failed(self) -> tuple[UnitFailed, ...]:
         return tuple(failure for partition in self.partitions for failure in partition.failed)
-
-    def timed(self, seconds: float, timings: Mapping[str, float], engine: str) -> RunOutcome:
-        return replace(self, seconds=seconds, timings=timings, engine=engine)

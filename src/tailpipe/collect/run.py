@@ -45,7 +45,7 @@ class Collection:
 
     def plan(self) -> list[PartitionPlan]:
         """Lists sources and compares with the lake; starts no engine."""
-        return [self._plan(target) for target in self.targets]
+        return [self.plan_target(target) for target in self.targets]
 
     def execute(self) -> RunOutcome:
         """Partitions whose source cannot be listed fail alone; the others are collected."""
@@ -55,11 +55,11 @@ class Collection:
             runner = _Runner(self, stack)
             outcomes = tuple(runner.collect(target) for target in self.targets)
         seconds = time.monotonic() - started
-        return RunOutcome(outcomes).timed(seconds, runner.timings(seconds), self.engine.name)
+        return RunOutcome(outcomes, seconds, runner.timings(seconds), self.engine.name)
 
-    def _plan(self, target: Target) -> PartitionPlan:
+    def plan_target(self, target: Target) -> PartitionPlan:
         self.watcher.waiting_for(f"listing {target.name}")
-        log = TableLog(self._location(target), table_schema(target.table, TYPE_KEY))
+        log = TableLog(self.location(target), table_schema(target.table, TYPE_KEY))
         state = log.state(target.config.name)
         return plan_partition(target, state, self.asked, self.lookback, self.now)
 
@@ -74,7 +74,7 @@ class Collection:
                 hint="set data_dir in the workspace block or TAILPIPE_INSTALL_DIR to a folder you may write",
             ) from error
 
-    def _location(self, target: Target) -> str:
+    def location(self, target: Target) -> str:
         return str(table_location(self.data_dir, target.config.table))
 
 
@@ -91,7 +91,7 @@ class _Runner:
 
     def collect(self, target: Target) -> PartitionOutcome:
         try:
-            plan = self._collection._plan(target)
+            plan = self._collection.plan_target(target)
         except SourceError as error:
             return self._unlisted(target, error)
         return self._run(plan)
@@ -113,11 +113,11 @@ class _Runner:
                 outcome = _joined(done, self._run_once(plan))
                 watcher.partition_finished(outcome)
                 return outcome
-            except _Interrupted as interrupted:
-                done = _joined(done, interrupted.outcome)
+            except _Overtaken as overtaken:
+                done = _joined(done, overtaken.outcome)
                 again = f"Planning again on top of it (attempt {attempt + 1} of {MAX_ATTEMPTS})."
-                watcher.planning_again(f"{interrupted.conflict.message}. {again}")
-                plan = self._collection._plan(plan.target)
+                watcher.planning_again(f"{overtaken.conflict.message}. {again}")
+                plan = self._collection.plan_target(plan.target)
         raise LakeError(
             f"{plan.target.name}: other collectors were faster {MAX_ATTEMPTS} times",
             hint="run again when they are done; nothing was lost and nothing was stored twice",
@@ -130,7 +130,7 @@ class _Runner:
             return PartitionOutcome(plan.target.name, plan.window, plan.listings)
         run = PartitionRun(
             plan=plan,
-            location=self._collection._location(plan.target),
+            location=self._collection.location(plan.target),
             session=self._ready_session(),
             watcher=self._collection.watcher,
             run_id=self._run_id,
@@ -140,7 +140,7 @@ class _Runner:
         try:
             return run.execute()
         except ConflictError as conflict:
-            raise _Interrupted(conflict, run.outcome()) from conflict
+            raise _Overtaken(conflict, run.outcome()) from conflict
         finally:
             self._first_job_seconds = self._first_job_seconds or run.first_job_seconds or 0.0
 
@@ -164,7 +164,7 @@ class _Runner:
         }
 
 
-class _Interrupted(Exception):
+class _Overtaken(Exception):
     """Another collector committed first; `outcome` is what this run had committed before."""
 
     def __init__(self, conflict: ConflictError, outcome: PartitionOutcome) -> None:

@@ -178,8 +178,6 @@ def _start(settings: EngineSettings, scratch: str) -> SparkSession:
         "spark.local.dir": scratch,
         "spark.sql.warehouse.dir": scratch,
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.shuffle.service.enabled": "false",
-        "spark.python.worker.faulthandler.enabled": "false",
         # A regex that fills the stack fails its task; by default Spark ends the whole JVM for it.
         "spark.executor.killOnFatalError.depth": "0",
     }

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
-_BASE32 = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", dtype=np.uint8)
+_BASE32_TEXT = "0123456789abcdefghijklmnopqrstuv"
+_BASE32 = np.frombuffer(_BASE32_TEXT.encode(), dtype=np.uint8)
 
 
 def as_stored(array: Any, stored_type: pa.DataType) -> Any:
@@ -98,6 +99,12 @@ def _json_value(text: str) -> str:
 def without_empty_lists(lists: pa.Array) -> pa.Array:
     is_empty = pc.equal(pc.list_value_length(lists), 0)
     return pc.if_else(is_empty, pa.scalar(None, lists.type), lists) if pc.any(is_empty).as_py() else lists
+
+
+def id_prefix(*identity: str) -> bytes:
+    """The 12 characters that the ids of an artifact's rows share."""
+    digest = int.from_bytes(hashlib.blake2b("\0".join(identity).encode(), digest_size=8).digest())
+    return "".join(_BASE32_TEXT[(digest >> (5 * k)) & 31] for k in range(12)).encode()
 
 
 def row_ids(prefixes: Numbers, positions: pa.Array, entries: pa.Array) -> pa.Array:

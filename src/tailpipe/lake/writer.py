@@ -40,7 +40,8 @@ from tailpipe.lake.files import sync, table_filesystem
 from tailpipe.lake.layout import hive_folder, rejects_path
 from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON, engine_name
 
-READ_DONE, READ_FAILED = -1, -2
+# The position of a closing note about an artifact that was read to its end; other notes tell an error.
+READ_DONE = -1
 MAX_OPEN_FILES = 64
 MAX_FOLDERS = 5_000
 MIN_SLICE_ROWS = 64
