@@ -83,6 +83,8 @@ class PartitionConfig:
     filter: str | None = None
     tp_index: str | None = None
     lookback: str | None = None
+    lateness: str | None = None
+    max_rejects: str | None = None
     description: str = ""
     position: Position | None = None
     argument_positions: Mapping[str, Position] = field(default_factory=dict)
@@ -105,6 +107,8 @@ class WorkspaceConfig:
     memory_max_mb: int | None = None
     cores: int | None = None
     lookback: str | None = None
+    lateness: str | None = None
+    max_rejects: str | None = None
     log_level: str | None = None
     position: Position | None = None
 

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
+# Every line is a record of its own, so that a file that grew can be read on from where it ended.
+LINES = "lines"
+# Lines, but a record may need what stands before it: a header, an open quote. A file that grew is read again whole.
+TEXT = "text"
+# A file means something only as a whole; one that changed is a new version of it.
+DOCUMENT = "document"
+
+
 @dataclass(frozen=True)
 class Cut:
     """A batch of records of one file: equally long arrays.
@@ -36,6 +44,11 @@ class Format(Protocol):
         """What is said of a record that `fields` turns into null: `line does not match the layout`."""
         ...
 
+    @property
+    def shape(self) -> str:
+        """LINES, TEXT or DOCUMENT: what may be done with a file that changed."""
+        ...
+
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         """Records of one plain file, in order, in batches of bounded size. Chunk borders mean nothing."""
         ...
@@ -46,4 +59,8 @@ class Format(Protocol):
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         """A struct with the wanted fields, all scalars as strings; null where the record is refused."""
+        ...
+
+    def refusals(self, raw: pa.Array) -> pa.Array:
+        """Of records as `cut` gave them, kept since: null, or why each is refused as it stands."""
         ...

@@ -17,15 +17,18 @@ class ArtifactSlot:
     """An artifact as the executors of one job know it; rows carry its number in the job.
 
     `keep` are the windows of which rows are wanted; empty keeps all. `constants` fill columns for all its rows.
-    `is_reread` says that its rejects are in quarantine already.
+    `is_reread` says that its rejects are in quarantine already, in `reject_files`: records that lie there are neither
+    rejected nor stored again.
     """
 
     unit: str
+    source: str
     location: str
     id_prefix: bytes
     constants: Mapping[str, str | None] = field(default_factory=dict)
     keep: tuple[Window, ...] = ()
     is_reread: bool = False
+    reject_files: tuple[str, ...] = ()
 
 
 class FileFact(msgspec.Struct, frozen=True, tag="file"):
@@ -47,20 +50,34 @@ class RejectsFact(msgspec.Struct, frozen=True, tag="rejects"):
 
 
 class RowsFact(msgspec.Struct, frozen=True, tag="rows"):
-    """Rows of one artifact that one task stored, dropped as outside the window, or rejected."""
+    """Rows of one artifact that one task stored, dropped as outside the window, or rejected.
+
+    `first` and `last` are times of stored rows in microseconds since 1970; None where nothing was stored.
+    """
 
     slot: int
     stored: int
     outside: int
     rejected: int
+    first: int | None = None
+    last: int | None = None
 
 
 class ReadFact(msgspec.Struct, frozen=True, tag="read"):
-    """One artifact was read to its end: how many records and decompressed bytes it held."""
+    """One artifact was read to its end: how many records and decompressed bytes that gave, and where it ended.
+
+    `offset`, `position`, `head` and `tail` mark the end as `sources.artifact.Mark` does. `held_bytes` are those after
+    the last line end, which wait for theirs.
+    """
 
     slot: int
     rows: int
     size_bytes: int
+    offset: int = 0
+    position: int = 0
+    head: str = ""
+    tail: str = ""
+    held_bytes: int = 0
 
 
 class ErrorFact(msgspec.Struct, frozen=True, tag="error"):

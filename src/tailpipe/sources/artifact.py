@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import BinaryIO, Protocol
+from datetime import datetime
+from typing import BinaryIO, Protocol, runtime_checkable
 
 from tailpipe.times import Window
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far the plain (unpacked) content of an artifact was read, and how to know that content again.
+
+    `offset` counts plain bytes, `position` is that of the last line before it. `head` and `tail` are hashes of
+    the first and of the last bytes before the offset.
+    """
+
+    offset: int
+    position: int
+    head: str
+    tail: str
 
 
 @dataclass(frozen=True)
@@ -16,7 +31,10 @@ class Artifact:
 
     `location` names it within its source, `version` changes when its content does (size and modification
     time, or an etag). `span` is the time its path claims; None means undated: rows go to their own days.
-    `captures` are the layout's named fields.
+    `captures` are the layout's named fields. `modified` is when it last changed, where the source knows.
+
+    `start` says where reading goes on: what lies before it was read in an earlier run. With `waits`, plain content
+    after the last line end is left alone: whoever writes the file is still at it.
     """
 
     location: str
@@ -24,6 +42,9 @@ class Artifact:
     version: str
     span: Window | None = None
     captures: Mapping[str, str] = field(default_factory=dict)
+    modified: datetime | None = None
+    start: Mark | None = None
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,4 +70,17 @@ class Source(Protocol):
 
     def open(self, artifact: Artifact) -> AbstractContextManager[BinaryIO]:
         """The artifact's bytes as they are stored, still compressed."""
+        ...
+
+
+@runtime_checkable
+class Recognising(Protocol):
+    """A source that can tell content it handed over before, wherever it lies now."""
+
+    def head(self, location: str) -> bytes | None:
+        """The first plain bytes, at most HEAD_BYTES; None where nothing can be read."""
+        ...
+
+    def holds(self, location: str, mark: Mark) -> bool:
+        """Whether the plain content at the location begins with what the mark was made of."""
         ...
