@@ -42,6 +42,8 @@ partition "aws_cloudtrail_log" "prod" {
   filter      = "event_name != 'Decrypt'"
   tp_index    = "account_id"
   lookback    = "90d"
+  lateness    = "3d"
+  max_rejects = 100
   source "aws_s3_bucket" {
     connection = connection.aws.prod
     bucket     = "logs"
@@ -65,6 +67,7 @@ partition "aws_cloudtrail_log" "prod" {
         "account_id",
         "90d",
     )
+    assert (partition.lateness, partition.max_rejects, partition.description) == ("3d", "100", "all of it")
     assert partition.argument_positions["filter"].line == 10
     bucket, first, second = partition.sources
     assert [source.name for source in partition.sources] == ["aws_s3_bucket", "file", "file_2"]
@@ -120,6 +123,8 @@ workspace "big" {
   memory_max_mb = 4 * 1024
   cores         = 2
   spark_config  = { "spark.sql.ansi.enabled" = true, "spark.x" = 3 }
+  lateness      = "12H"
+  max_rejects   = "0.50%"
   update_check  = false
 }
 plugin "aws" {
@@ -129,6 +134,7 @@ plugin "aws" {
 """)
     workspace = config.workspaces["big"]
     assert (workspace.memory_max_mb, workspace.cores, workspace.engine) == (4096, 2, None)
+    assert (workspace.lookback, workspace.lateness, workspace.max_rejects) == (None, "12H", "0.5%")
     assert workspace.spark_config == {"spark.sql.ansi.enabled": "true", "spark.x": "3"}
     assert config.plugins == ("aws",)
     assert [str(problem).partition(": ")[2] for problem in config.problems] == [

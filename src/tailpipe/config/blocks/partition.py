@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
 from tailpipe.config.blocks.format import format_of, with_bare_field_names
+from tailpipe.config.blocks.limits import LIMITS, checked_limits
 from tailpipe.config.blocks.source import SourceReader
 from tailpipe.config.declarations import Declared, unique
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
@@ -24,13 +24,12 @@ PARTITION = BlockSchema(
         Argument("description"),
         Argument("filter"),
         Argument("tp_index"),
-        Argument("lookback"),
+        *LIMITS,
         Argument("source", ANY),
         Argument("source_format", ANY),
     )
 )
 _TABLE_ARGUMENTS = ("type", "table")
-_SPAN = re.compile(r"\d+[YmWdHM]")
 
 
 def identify_partitions(
@@ -102,17 +101,16 @@ class PartitionReader:
         if not arguments.is_given("source") and not any(block.blocks_of("source")):
             hint = 'add source "file" { paths = ["…"] }'
             self.reader.report.error(block.position, f"{owner} has no source", hint)
-        check_span(arguments, "lookback", owner, self.reader.report)
         return PartitionConfig(
             table,
             name,
             _named(replace(source, format=source.format or format_) for source in sources),
             arguments.get("filter"),
             arguments.get("tp_index"),
-            arguments.get("lookback"),
-            arguments.values.get("description", ""),
-            block.position,
-            arguments.positions,
+            **checked_limits(arguments, owner, self.reader.report),
+            description=arguments.values.get("description", ""),
+            position=block.position,
+            argument_positions=arguments.positions,
         )
 
     def _inner(self, block: Block) -> list[SourceConfig]:
@@ -147,11 +145,3 @@ def _named(sources: Iterable[SourceConfig]) -> tuple[SourceConfig, ...]:
             name = f"{source.name}_{count}"
         named[name] = replace(source, name=name)
     return tuple(named.values())
-
-
-def check_span(arguments: Arguments, name: str, owner: str, report: Report) -> None:
-    value = arguments.get(name)
-    if value is not None and not _SPAN.fullmatch(value):
-        message = f'argument "{name}" of {owner} is not a span of time: "{value}"'
-        hint = 'write a number and a unit (Y, m, W, d, H, M): "30d"'
-        report.error(arguments.positions[name], message, hint)

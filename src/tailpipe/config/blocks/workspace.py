@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
-from tailpipe.config.blocks.partition import check_span
+from tailpipe.config.blocks.limits import LIMITS, checked_limits
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import ANY, BOOL, NUMBER, STRING_MAP, Argument, BlockSchema
@@ -23,7 +23,7 @@ WORKSPACE = BlockSchema(
         Argument("spark_config", STRING_MAP),
         Argument("memory_max_mb", NUMBER),
         Argument("cores", NUMBER),
-        Argument("lookback"),
+        *LIMITS,
         Argument("log_level", choices=LOG_LEVELS),
         Argument("update_check", BOOL),
     )
@@ -40,14 +40,14 @@ def read_workspaces(
     for (name,), block in blocks.items():
         owner = f'workspace "{name}"'
         arguments = reader.arguments(block, WORKSPACE, owner)
-        check_span(arguments, "lookback", owner, reader.report)
+        limits = checked_limits(arguments, owner, reader.report)
         for unused in _UNUSED_IN_WORKSPACE:
             if unused in arguments.values:
                 message = f'argument "{unused}" has no effect'
                 reader.report.warn(arguments.positions[unused], message, "remove it")
         numbers = {key: _whole(key, arguments, owner, reader.report) for key in _LEAST}
         values, _ = arguments.without((*_UNUSED_IN_WORKSPACE, *_LEAST))
-        options: dict[str, Any] = {**values, **numbers}
+        options: dict[str, Any] = {**values, **numbers, **limits}
         workspaces[name] = WorkspaceConfig(name=name, **options, position=block.position)
     return workspaces
 
