@@ -68,8 +68,11 @@ class Place:
             parse_moment(start, now=NOW) if start else None,
             parse_moment(end, now=NOW, is_end=True) if end else None,
         )
+        selections = select(
+            names, make_targets(config, registry), lambda target: [feed.source.name for feed in target.feeds]
+        )
         return Collection(
-            targets=select(names, make_targets(config, registry)),
+            targets=[selection.chosen for selection in selections],
             data_dir=self.data,
             asked=asked,
             lookback=None,

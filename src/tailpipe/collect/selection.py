@@ -1,46 +1,139 @@
-"""Which partitions the words on the command line mean."""
+"""Which partitions, and which of their sources, the words on the command line mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from tailpipe.errors import UsageError
 
 Chosen = TypeVar("Chosen")
+Key = tuple[str, str]
+Sources = Mapping[Key, tuple[str, ...]]
 
 
-def select(patterns: Sequence[str], partitions: Mapping[tuple[str, str], Chosen]) -> list[Chosen]:
-    """No pattern means all. A pattern is a table, `table.partition`, or a partition's name; `*` matches any text."""
+@dataclass(frozen=True)
+class Selection(Generic[Chosen]):
+    """`sources` are the names of those to collect; empty means all."""
+
+    chosen: Chosen
+    sources: tuple[str, ...] = ()
+
+
+def select(
+    words: Sequence[str],
+    partitions: Mapping[Key, Chosen],
+    sources_of: Callable[[Chosen], Sequence[str]],
+) -> list[Selection[Chosen]]:
+    """No word means all; `*` in a word matches any text.
+
+    A word that is a table, `table.partition` or a partition's name chooses partitions. One that is none of these but
+    a source's name restricts what the others chose to such sources; if they chose nothing, it chooses every
+    partition that has one. `table.partition.source` adds a source to what is chosen.
+    """
     if not partitions:
         raise UsageError(
             "the configuration has no partition, so there is nothing to collect.",
             hint='add a block such as `partition "nginx_access_log" "web" { source "file" { paths = ["…"] } }`',
         )
-    if not patterns:
-        return list(partitions.values())
-    chosen: dict[tuple[str, str], Chosen] = {}
-    for pattern in patterns:
-        keys = _matches(pattern, list(partitions))
-        if not keys:
-            raise _unknown(pattern, list(partitions))
-        chosen |= {key: partitions[key] for key in keys}
-    return list(chosen.values())
+    known = {key: tuple(sources_of(partition)) for key, partition in partitions.items()}
+    chosen = _choose(words, known) if words else {key: set(names) for key, names in known.items()}
+    return [
+        Selection(partitions[key], () if names == set(known[key]) else _ordered(names, known[key]))
+        for key, names in chosen.items()
+    ]
 
 
-def _matches(pattern: str, keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    if "." in pattern:
-        return [key for key in keys if fnmatchcase(".".join(key), pattern)]
-    by_table = [key for key in keys if fnmatchcase(key[0], pattern)]
-    return by_table or [key for key in keys if fnmatchcase(key[1], pattern)]
+def _choose(words: Sequence[str], known: Sources) -> dict[Key, set[str]]:
+    """The chosen sources of each chosen partition, partitions in the order in which words mention them."""
+    chosen: dict[Key, set[str]] = {}
+    whole: list[Key] = []
+    restrictions: list[str] = []
+    for word in words:
+        if word.count(".") > 1:
+            for key, name in _places(word, known):
+                chosen.setdefault(key, set()).add(name)
+        elif keys := _matching_partitions(word, known):
+            chosen |= {key: set() for key in keys if key not in chosen}
+            whole += keys
+        elif _has_source(word, known):
+            restrictions.append(word)
+        else:
+            raise _unknown(word, known)
+    if not restrictions:
+        return chosen | {key: set(known[key]) for key in whole}
+    for key in whole or list(chosen) or list(known):
+        found = {name for name in known[key] if _is_any(name, restrictions)}
+        if found:
+            chosen[key] = chosen.get(key, set()) | found
+    _check_restrictions(restrictions, chosen, known)
+    return chosen
 
 
-def _unknown(pattern: str, keys: Sequence[tuple[str, str]]) -> UsageError:
-    names = [".".join(key) for key in keys]
-    near = get_close_matches(pattern, [*names, *(key[0] for key in keys)], 1)
-    return UsageError(
-        f'no partition matches "{pattern}". Configured: {", ".join(names)}.',
-        hint=f"did you mean {near[0]}?" if near else None,
-    )
+def _ordered(names: set[str], configured: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in configured if name in names)
+
+
+def _matching_partitions(word: str, keys: Iterable[Key]) -> list[Key]:
+    if "." in word:
+        return [key for key in keys if fnmatchcase(".".join(key), word)]
+    by_table = [key for key in keys if fnmatchcase(key[0], word)]
+    return by_table or [key for key in keys if fnmatchcase(key[1], word)]
+
+
+def _places(word: str, known: Sources) -> list[tuple[Key, str]]:
+    """Sources that `table.partition.source` means."""
+    partition, _, source = word.rpartition(".")
+    keys = _matching_partitions(partition, known)
+    found = [(key, name) for key in keys for name in known[key] if fnmatchcase(name, source)]
+    if found:
+        return found
+    if not keys:
+        raise _unknown(partition, known)
+    raise _no_such_source(source, keys, known)
+
+
+def _has_source(word: str, known: Sources) -> bool:
+    return any(fnmatchcase(name, word) for names in known.values() for name in names)
+
+
+def _is_any(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _check_restrictions(restrictions: Sequence[str], chosen: Mapping[Key, set[str]], known: Sources) -> None:
+    """Every restriction must leave something, and leave something of every partition."""
+    for word in restrictions:
+        if not any(fnmatchcase(name, word) for names in chosen.values() for name in names):
+            raise _no_such_source(word, list(chosen), known)
+    for key, names in chosen.items():
+        if not names:
+            raise _no_such_source(", ".join(restrictions), [key], known)
+
+
+def _no_such_source(word: str, keys: Sequence[Key], known: Sources) -> UsageError:
+    partitions = ", ".join(".".join(key) for key in keys)
+    own = list(dict.fromkeys(name for key in keys for name in known[key]))
+    near = get_close_matches(word, own, 1)
+    elsewhere = [f"{'.'.join(key)}.{name}" for key, names in known.items() for name in names if name == word]
+    hint = f"did you mean {near[0]}?" if near else None
+    if elsewhere:
+        hint = f"to collect that source, write {elsewhere[0]}"
+    return UsageError(f'no source of {partitions} matches "{word}". Configured: {", ".join(own)}.', hint)
+
+
+def _unknown(word: str, known: Sources) -> UsageError:
+    partitions = [".".join(key) for key in known]
+    if "." in word:
+        message = f'no partition matches "{word}". Configured: {", ".join(partitions)}.'
+        candidates = partitions
+    else:
+        sources = list(dict.fromkeys(name for names in known.values() for name in names))
+        message = f'no partition and no source matches "{word}". '
+        message += f"Partitions: {', '.join(partitions)}. Sources: {', '.join(sources)}."
+        candidates = [*partitions, *(key[0] for key in known), *(key[1] for key in known), *sources]
+    near = get_close_matches(word, candidates, 1)
+    return UsageError(message, hint=f"did you mean {near[0]}?" if near else None)

@@ -10,8 +10,6 @@ import pytest
 from tailpipe.collect.background import run_watched
 from tailpipe.collect.failure import engine_message
 from tailpipe.collect.outcome import Rows
-from tailpipe.collect.selection import select
-from tailpipe.errors import UsageError
 from tailpipe.lake.failure import delta_message
 
 
@@ -65,30 +63,3 @@ def test_a_watched_job_returns_raises_and_is_looked_at() -> None:
 
     with pytest.raises(ValueError, match="broken"):
         run_watched(fail, lambda: None)
-
-
-PARTITIONS = {("a_log", "prod"): 1, ("a_log", "dev"): 2, ("b_log", "prod"): 3}
-
-
-@pytest.mark.parametrize(
-    ("patterns", "chosen"),
-    [
-        ([], [1, 2, 3]),
-        (["a_log"], [1, 2]),
-        (["a_log.dev"], [2]),
-        (["prod"], [1, 3]),
-        (["*.prod", "a_log"], [1, 3, 2]),
-        (["?_log.dev"], [2]),
-        (["a_log", "a_log.prod"], [1, 2]),
-    ],
-)
-def test_words_choose_partitions(patterns: list[str], chosen: list[int]) -> None:
-    assert select(patterns, PARTITIONS) == chosen
-
-
-def test_words_that_choose_nothing() -> None:
-    with pytest.raises(UsageError, match='no partition matches "a_lg"') as error:
-        select(["a_lg"], PARTITIONS)
-    assert error.value.hint == "did you mean a_log?"
-    with pytest.raises(UsageError, match="has no partition"):
-        select([], {})

@@ -16,6 +16,7 @@ examples:
   tailpipe collect                                       every partition
   tailpipe collect aws_cloudtrail_log                    every partition of a table
   tailpipe collect aws_cloudtrail_log.prod nginx_access_log.* --from T-180d
+  tailpipe collect aws_cloudtrail_log.prod archive       one source of a partition
   tailpipe collect --dry-run                             show what would be done
 """
 
@@ -25,8 +26,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "partitions",
         nargs="*",
-        metavar="PARTITION",
-        help="a table, table.partition or a partition's name; * matches any text; none means all",
+        metavar="NAME",
+        help="a table, table.partition, a partition, a source of it, or table.partition.source; "
+        "* matches any text; none means all",
     )
     parser.add_argument(
         "--from",
@@ -64,7 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.engine.settings import engine_settings
 
     setup = load_setup(arguments)
-    targets = select(arguments.partitions, make_targets(setup.config, setup.registry))
+    selections = select(
+        arguments.partitions,
+        make_targets(setup.config, setup.registry),
+        lambda target: [feed.source.name for feed in target.feeds],
+    )
+    targets = [selection.chosen for selection in selections]
     engine = engine_settings(setup.workspace, os.environ, arguments.engine)
     check_engine(targets, engine.name)
     with interruptible(), make_watcher(is_shown=arguments.progress == "true") as watcher:
