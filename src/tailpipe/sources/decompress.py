@@ -14,7 +14,7 @@ from isal import igzip_lib
 from tailpipe.errors import ArtifactError
 
 CHUNK_BYTES = 1024 * 1024
-_MAGIC_BYTES = 262
+MAGIC_BYTES = 262
 
 _MAGICS = {
     "gzip": b"\x1f\x8b",
@@ -69,9 +69,9 @@ def peek(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     head = b""
     for chunk in chunks:
         head += chunk
-        if len(head) >= _MAGIC_BYTES:
+        if len(head) >= MAGIC_BYTES:
             break
-    return head[:_MAGIC_BYTES], _rejoined(head, chunks)
+    return head[:MAGIC_BYTES], _rejoined(head, chunks)
 
 
 def _rejoined(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import IO, BinaryIO, cast
 
 from tailpipe.errors import ArtifactError
@@ -20,28 +21,54 @@ _DEEPEST_NESTING = 4
 Entry = tuple[str | None, Iterator[bytes]]
 
 
+@dataclass(frozen=True)
+class Plain:
+    """Bytes out of all compression around them. `archive` is zip, tar or None, `depth` how often they were packed."""
+
+    name: str
+    head: bytes
+    chunks: Iterator[bytes]
+    archive: str | None
+    depth: int
+
+    @property
+    def is_packed(self) -> bool:
+        return self.depth > 0 or self.archive is not None
+
+    def with_chunks(self, chunks: Iterator[bytes]) -> Plain:
+        return replace(self, chunks=chunks)
+
+
 def open_entries(stream: BinaryIO, name: str) -> Iterator[Entry]:
     """(entry name, plain chunks) pairs, in stored order; the name is None unless an archive holds the file.
 
     Each entry's chunks must be read before the next entry is asked for. Only regular files come out of
     archives; a name that would leave the archive's folder is refused.
     """
-    return _entries(read_chunks(stream), name, None, 0)
+    yield from entries_of(unpack(read_chunks(stream), name))
 
 
-def _entries(chunks: Iterator[bytes], name: str, entry: str | None, depth: int) -> Iterator[Entry]:
-    if depth > _DEEPEST_NESTING:
-        raise ArtifactError(f"{name}: compressed more than {_DEEPEST_NESTING} times over")
-    head, chunks = peek(chunks)
-    kind = kind_of(head, name)
-    if kind is None:
-        yield entry, chunks
-    elif kind == "zip":
-        yield from _zip_entries(chunks, name, entry, depth)
-    elif kind == "tar":
-        yield from _tar_entries(chunks, name, entry, depth)
+def unpack(chunks: Iterator[bytes], name: str, depth: int = 0) -> Plain:
+    while depth <= _DEEPEST_NESTING:
+        head, chunks = peek(chunks)
+        kind = kind_of(head, name)
+        if kind in (None, "zip", "tar"):
+            return Plain(name, head, chunks, kind, depth)
+        chunks, name, depth = expand(kind, chunks, name), _without_extension(name), depth + 1
+    raise ArtifactError(f"{name}: compressed more than {_DEEPEST_NESTING} times over")
+
+
+def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry]:
+    if plain.archive == "zip":
+        yield from _zip_entries(plain, entry)
+    elif plain.archive == "tar":
+        yield from _tar_entries(plain, entry)
     else:
-        yield from _entries(expand(kind, chunks, name), _without_extension(name), entry, depth + 1)
+        yield entry, plain.chunks
+
+
+def _packed(file: IO[bytes], entry: str, depth: int) -> Iterator[Entry]:
+    yield from entries_of(unpack(read_chunks(cast(BinaryIO, file)), entry, depth + 1), entry)
 
 
 def _without_extension(name: str) -> str:
@@ -49,20 +76,20 @@ def _without_extension(name: str) -> str:
     return f"{stem}.tar" if extension.lower() in {"tgz", "txz", "tbz2"} else stem or name
 
 
-def _zip_entries(chunks: Iterator[bytes], name: str, entry: str | None, depth: int) -> Iterator[Entry]:
+def _zip_entries(plain: Plain, entry: str | None) -> Iterator[Entry]:
     """A zip's directory stands at its end, so its bytes are kept first: in memory while few, else on disk."""
     with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
-        shutil.copyfileobj(ChunkReader(chunks), spool, CHUNK_BYTES)
+        shutil.copyfileobj(ChunkReader(plain.chunks), spool, CHUNK_BYTES)
         try:
             with zipfile.ZipFile(cast(IO[bytes], spool)) as archive:
                 for info in archive.infolist():
                     if info.is_dir() or _is_link(info):
                         continue
-                    inner = _inner_name(name, entry, info.filename)
+                    inner = _inner_name(plain.name, entry, info.filename)
                     with archive.open(info) as member:
-                        yield from _entries(read_chunks(cast(BinaryIO, member)), inner, inner, depth + 1)
+                        yield from _packed(member, inner, plain.depth)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise ArtifactError(f"{name}: zip archive cannot be read: {error}") from error
+            raise ArtifactError(f"{plain.name}: zip archive cannot be read: {error}") from error
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:
@@ -70,18 +97,20 @@ def _is_link(info: zipfile.ZipInfo) -> bool:
     return unix_file_type not in (0, 0o100000)
 
 
-def _tar_entries(chunks: Iterator[bytes], name: str, entry: str | None, depth: int) -> Iterator[Entry]:
+def _tar_entries(plain: Plain, entry: str | None) -> Iterator[Entry]:
     try:
-        with closing(tarfile.open(fileobj=ChunkReader(chunks), mode="r|", bufsize=CHUNK_BYTES)) as archive:
+        with closing(
+            tarfile.open(fileobj=ChunkReader(plain.chunks), mode="r|", bufsize=CHUNK_BYTES)
+        ) as archive:
             for member in archive:
                 if not member.isreg():
                     continue
-                inner = _inner_name(name, entry, member.name)
+                inner = _inner_name(plain.name, entry, member.name)
                 file = archive.extractfile(member)
                 if file is not None:
-                    yield from _entries(read_chunks(cast(BinaryIO, file)), inner, inner, depth + 1)
+                    yield from _packed(file, inner, plain.depth)
     except (tarfile.TarError, EOFError) as error:
-        raise ArtifactError(f"{name}: tar archive cannot be read: {error}") from error
+        raise ArtifactError(f"{plain.name}: tar archive cannot be read: {error}") from error
 
 
 def _inner_name(name: str, entry: str | None, inner: str) -> str:

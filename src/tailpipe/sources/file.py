@@ -6,17 +6,22 @@ import glob
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import BinaryIO
+from datetime import UTC, datetime, timedelta
+from typing import BinaryIO, cast
 
 from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import SourceConfig
 from tailpipe.errors import ArtifactError, ConfigError, Problem, SourceError
-from tailpipe.sources.artifact import Artifact, Skipped
+from tailpipe.sources.artifact import Artifact, Mark, Skipped
+from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
+from tailpipe.sources.listed_file import ListedFile, version_of
 from tailpipe.sources.walk import Found, Walker
 from tailpipe.times import Window
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 SCHEMA = BlockSchema(
     (
@@ -60,10 +65,28 @@ class FileSource:
 
     @contextmanager
     def open(self, artifact: Artifact) -> Iterator[BinaryIO]:
-        with open(artifact.location, "rb", buffering=0) as file:
-            if _version(os.fstat(file.fileno())) != artifact.version:
-                raise ArtifactError(f"{artifact.location}: the file changed after it was listed")
-            yield file
+        """Exactly as many bytes as were listed: what was appended since is for the next run."""
+        with ListedFile(artifact) as file:
+            yield cast(BinaryIO, file)
+            file.check_unchanged()
+
+    def head(self, location: str) -> bytes | None:
+        with suppress(OSError, ArtifactError), open(location, "rb", buffering=0) as file:
+            return first_bytes(file, location)
+        return None
+
+    def holds(self, location: str, mark: Mark) -> bool:
+        with suppress(OSError, ArtifactError), open(location, "rb", buffering=0) as file:
+            return mark.offset > 0 and bool(at_mark(file, location, mark))
+        return False
+
+    def goes_on_at_line_end(self, location: str, mark: Mark) -> bool:
+        """Whether the content holds the mark, and can be read on from it without what lies before."""
+        if mark.offset == 0:
+            return True
+        with suppress(OSError, ArtifactError), open(location, "rb", buffering=0) as file:
+            return goes_on_at_line_end(*at_mark(file, location, mark))
+        return False
 
     def _found(self, path: str, window: Window) -> Iterator[Found]:
         layout = self.layout
@@ -90,7 +113,8 @@ class FileSource:
         span = self.layout.span(captures) if self.layout else None
         if span and not span.overlaps(window):
             return Skipped(found.path, "outside window")
-        return Artifact(found.path, found.stat.st_size, _version(found.stat), span, captures)
+        size_bytes, version = found.stat.st_size, version_of(found.stat)
+        return Artifact(found.path, size_bytes, version, span, captures, _modified(found.stat))
 
 
 def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:
@@ -114,8 +138,12 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _version(status: os.stat_result) -> str:
-    return f"{status.st_mtime_ns}-{status.st_size}"
+def _modified(status: os.stat_result) -> datetime | None:
+    """None for times that only a file system can express."""
+    try:
+        return _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
+    except OverflowError:
+        return None
 
 
 def _any(found: Iterator[Found], pattern: str) -> Iterator[Found]:

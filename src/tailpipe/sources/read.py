@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.format import Cut, Format
 from tailpipe.sources.artifact import Artifact, Source
-from tailpipe.sources.entries import open_entries
+from tailpipe.sources.content import Content, open_content
 
 BATCH_BYTES = 2 * 1024 * 1024
 BATCH_ROWS = 16 * 1024
@@ -45,9 +46,10 @@ def read_artifacts(
 ) -> Iterator[pa.RecordBatch]:
     """Batches of RECORDS_SCHEMA. Each artifact's records are followed by one trailer row.
 
-    The trailer's position is -1 and its raw `{"rows": …, "bytes": …}` when the artifact was read to its end,
-    or -2 and `{"error": …}` when it was not; the artifacts after it are read all the same. `bytes` counts
-    decompressed bytes.
+    The trailer's position is -1 and its raw a JSON object when the artifact was read to its end: `rows` and `bytes`
+    (decompressed) of this reading, `offset`, `position`, `head` and `tail` of the mark to read on from, and
+    `held_bytes` that wait for their line end. It is -2 and `{"error": …}` when it was not; the artifacts after it
+    are read all the same.
     """
     return _batches(
         piece for number, artifact in artifacts for piece in _pieces(source, format, number, artifact)
@@ -58,15 +60,26 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
     rows, count = 0, _ByteCount()
     try:
         with source.open(artifact) as stream:
-            for entry, chunks in open_entries(stream, artifact.location):
+            content = open_content(stream, artifact)
+            for entry, chunks in content.entries():
                 for cut in format.cut(count.over(chunks)):
                     rows += len(cut.raw)
-                    yield Piece(number, entry, cut)
+                    yield Piece(number, entry, _placed(cut, content.start.position))
     # Whatever breaks one artifact must not stop the others: the driver fails its unit by the trailer.
     except Exception as error:
         yield _trailer(number, ERROR_POSITION, {"error": _sentence(artifact, error)})
         return
-    yield _trailer(number, DONE_POSITION, {"rows": rows, "bytes": count.total})
+    yield _trailer(number, DONE_POSITION, _ending(content, rows, count.total))
+
+
+def _ending(content: Content, rows: int, entry_bytes: int) -> dict[str, object]:
+    end = content.watch.mark()
+    size_bytes = entry_bytes if content.plain.archive else end.offset - content.start.offset
+    return {"rows": rows, "bytes": size_bytes, **asdict(end), "held_bytes": content.held_bytes}
+
+
+def _placed(cut: Cut, last_position: int) -> Cut:
+    return replace(cut, position=pc.add(cut.position, last_position)) if last_position else cut
 
 
 @dataclass

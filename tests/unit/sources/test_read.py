@@ -13,6 +13,7 @@ from tailpipe.formats.json_document import JsonDocument
 from tailpipe.formats.jsonl import JsonLines
 from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.file import FileSource, make
+from tailpipe.sources.fingerprint import digest
 from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS, RECORDS_SCHEMA, read_artifacts
 from tailpipe.times import Window
 
@@ -29,18 +30,24 @@ def rows(batches: list[pa.RecordBatch]) -> list[dict[str, object]]:
     return [row for batch in batches for row in batch.to_pylist()]
 
 
+def ends(content: bytes) -> dict[str, object]:
+    return {"offset": len(content), "head": digest(content), "tail": digest(content)}
+
+
 def test_records_and_a_closing_row_for_each_artifact(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"a":1}\n\nbroken\n')
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"a":2}\n'))
     batches = list(read_artifacts(listed(tmp_path)[0], JsonLines(), listed(tmp_path)[1]))
     assert [batch.schema for batch in batches] == [RECORDS_SCHEMA]
     found = rows(batches)
-    assert [(row["artifact"], row["position"], row["raw"]) for row in found] == [
+    assert [(row["artifact"], row["position"], row["raw"]) for row in found if row["position"] != -1] == [
         (10, 1, '{"a":1}'),
         (10, 3, "broken"),
-        (10, -1, '{"rows": 2, "bytes": 16}'),
         (11, 1, '{"a":2}'),
-        (11, -1, '{"rows": 1, "bytes": 8}'),
+    ]
+    assert [json.loads(str(row["raw"])) for row in (found[2], found[4])] == [
+        {"rows": 2, "bytes": 16, **ends(b'{"a":1}\n\nbroken\n'), "position": 3, "held_bytes": 0},
+        {"rows": 1, "bytes": 8, **ends(b'{"a":2}\n'), "position": 1, "held_bytes": 0},
     ]
     assert [row["reason"] is not None for row in found] == [False, True, False, False, False]
 
@@ -51,7 +58,7 @@ def test_what_breaks_one_artifact_does_not_stop_the_others(tmp_path: Path) -> No
         (tmp_path / name).write_bytes(whole[: len(whole) // 2] if "truncated" in name else b'{"a":1}\n')
     files, artifacts = listed(tmp_path)
     (tmp_path / "2-gone").unlink()
-    (tmp_path / "4-changed").write_bytes(b'{"a":1}\n{"a":2}\n')
+    (tmp_path / "4-changed").write_bytes(b'{"a":2}\n')
     closing = {
         row["artifact"]: json.loads(str(row["raw"]))
         for row in rows(list(read_artifacts(files, JsonLines(), artifacts)))
@@ -60,7 +67,7 @@ def test_what_breaks_one_artifact_does_not_stop_the_others(tmp_path: Path) -> No
     assert closing == {
         10: {"error": f"{tmp_path}/1-truncated.gz: gzip stream ends after {len(whole) // 2:,} bytes"},
         11: {"error": f"{tmp_path}/2-gone: No such file or directory"},
-        12: {"rows": 1, "bytes": 8},
+        12: {"rows": 1, "bytes": 8, **ends(b'{"a":1}\n'), "position": 1, "held_bytes": 0},
         13: {"error": f"{tmp_path}/4-changed: the file changed after it was listed"},
     }
 
