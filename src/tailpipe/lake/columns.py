@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
+PREFIX_LENGTH = 12
+_ENTRY_LENGTH = 12
+_COUNT_LENGTH = 8
 _BASE32_TEXT = "0123456789abcdefghijklmnopqrstuv"
 _BASE32 = np.frombuffer(_BASE32_TEXT.encode(), dtype=np.uint8)
 
@@ -104,28 +107,35 @@ def without_empty_lists(lists: pa.Array) -> pa.Array:
 def id_prefix(*identity: str) -> bytes:
     """The 12 characters that the ids of an artifact's rows share."""
     digest = int.from_bytes(hashlib.blake2b("\0".join(identity).encode(), digest_size=8).digest())
-    return "".join(_BASE32_TEXT[(digest >> (5 * k)) & 31] for k in range(12)).encode()
+    return "".join(_BASE32_TEXT[(digest >> (5 * k)) & 31] for k in range(PREFIX_LENGTH)).encode()
 
 
 def row_ids(prefixes: Numbers, positions: pa.Array, entries: pa.Array) -> pa.Array:
-    """20 characters: 12 say which artifact, 8 count its records, so that an id is the same on every run."""
+    """12 characters say which artifact, the last 8 count its records, so that an id is the same on every run.
+
+    Records of an archive count from 1 in each entry: 12 characters between say which entry.
+    """
     count = len(positions)
     numbers = positions.to_numpy()
-    text = np.empty((count, 20), dtype=np.uint8)
-    text[:, :12] = prefixes
-    for k in range(8):
-        text[:, 12 + k] = _BASE32[(numbers >> (5 * (7 - k))) & 31]
+    text = np.empty((count, PREFIX_LENGTH + _COUNT_LENGTH), dtype=np.uint8)
+    text[:, :PREFIX_LENGTH] = prefixes
+    for k in range(_COUNT_LENGTH):
+        text[:, PREFIX_LENGTH + k] = _BASE32[(numbers >> (5 * (_COUNT_LENGTH - 1 - k))) & 31]
+    lengths = np.full(count, text.shape[1])
     if entries.null_count < count:
-        _mix_entries(text, entries)
-    offsets = np.arange(0, 20 * (count + 1), 20, dtype=np.int32)
+        text, lengths = _with_entries(text, entries)
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     return pa.StringArray.from_buffers(count, pa.py_buffer(offsets), pa.py_buffer(text.tobytes()))
 
 
-def _mix_entries(text: Numbers, entries: pa.Array) -> None:
-    """Records of an archive count from 1 in each entry: the entry's name enters the id."""
+def _with_entries(text: Numbers, entries: pa.Array) -> tuple[Numbers, Numbers]:
+    """All characters in one row, and how many of them are each id's."""
     encoded = entries.dictionary_encode()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    for number, name in enumerate(encoded.dictionary.to_pylist()):
-        digest = np.frombuffer(hashlib.blake2b(name.encode(), digest_size=12).digest(), dtype=np.uint8)
-        rows = codes == number
-        text[rows, :12] = _BASE32[(text[rows, :12].astype(np.int64) * 7 + digest) & 31]
+    names = encoded.dictionary.to_pylist()
+    digests = b"".join(hashlib.blake2b(name.encode(), digest_size=_ENTRY_LENGTH).digest() for name in names)
+    texts = _BASE32[np.frombuffer(digests, dtype=np.uint8).reshape(-1, _ENTRY_LENGTH) & 31]
+    chosen = texts[encoded.indices.fill_null(0).to_numpy()]
+    wide = np.concatenate([text[:, :PREFIX_LENGTH], chosen, text[:, PREFIX_LENGTH:]], axis=1)
+    is_used = np.ones(wide.shape, dtype=bool)
+    is_used[:, PREFIX_LENGTH:-_COUNT_LENGTH] = entries.is_valid().to_numpy(zero_copy_only=False)[:, None]
+    return wide[is_used], is_used.sum(axis=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from pyarrow import fs
@@ -24,3 +26,10 @@ def sync(filesystem: Any, path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def discard(filesystem: Any, paths: Iterable[str]) -> None:
+    """Deletes files that no commit names. One that cannot be deleted is invisible anyway."""
+    for path in paths:
+        with contextlib.suppress(OSError):
+            filesystem.delete_file(path)

@@ -6,38 +6,36 @@ No shuffle and no rename: files get their final, unique names at once, and count
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.columns import (
     Numbers,
     as_stored,
-    encodings,
     row_ids,
     valid_json,
     without_empty_lists,
 )
+from tailpipe.lake.datafile import DataFile, open_data_file
 from tailpipe.lake.facts import (
     ArtifactSlot,
     ErrorFact,
     Fact,
-    FileFact,
     ReadFact,
-    RejectsFact,
     RowsFact,
     encode_facts,
 )
-from tailpipe.lake.files import sync, table_filesystem
-from tailpipe.lake.layout import hive_folder, rejects_path
+from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.layout import hive_folder
+from tailpipe.lake.rejects import REJECTS_SCHEMA, has_prefix, read_rejects, write_rejects
 from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON, engine_name
 
 # The position of a closing note about an artifact that was read to its end; other notes tell an error.
@@ -49,19 +47,6 @@ _DAY_MICROSECONDS = 86_400_000_000
 _EPOCH = date(1970, 1, 1)
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
-
-REJECTS_SCHEMA = pa.schema(
-    [
-        ("table_name", pa.string()),
-        ("partition", pa.string()),
-        ("artifact", pa.string()),
-        ("entry", pa.string()),
-        ("position", pa.int64()),
-        ("raw", pa.string()),
-        ("reason", pa.string()),
-        ("rejected_at", pa.timestamp("us")),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -91,15 +76,6 @@ class WriteJob:
             yield pa.RecordBatch.from_pydict({"fact": pa.array(encode_facts(facts), pa.string())})
 
 
-@dataclass
-class _OpenFile:
-    path: str
-    writer: pq.ParquetWriter
-    rows: int = 0
-    first: int = 2**63 - 1
-    last: int = -(2**63)
-
-
 @dataclass(frozen=True, order=True)
 class _Folder:
     """Rows that may share a file."""
@@ -115,7 +91,7 @@ class _Task:
     facts: list[Fact] = field(default_factory=list)
     buffers: dict[_Folder, list[pa.Table]] = field(default_factory=dict)
     buffer_bytes: dict[_Folder, int] = field(default_factory=dict)
-    open_files: dict[_Folder, _OpenFile] = field(default_factory=dict)
+    open_files: dict[_Folder, DataFile] = field(default_factory=dict)
     rejects: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -124,6 +100,8 @@ class _Task:
         self.stored = np.zeros(len(slots), dtype=np.int64)
         self.outside = np.zeros(len(slots), dtype=np.int64)
         self.rejected = np.zeros(len(slots), dtype=np.int64)
+        self.first = np.full(len(slots), 2**63 - 1, dtype=np.int64)
+        self.last = np.full(len(slots), -(2**63), dtype=np.int64)
         self.units = sorted({slot.unit for slot in slots})
         number = {unit: k for k, unit in enumerate(self.units)}
         self.unit_of_slot = np.array([number[slot.unit] for slot in slots], dtype=np.int64)
@@ -134,6 +112,9 @@ class _Task:
         }
         self.windowed = any(slot.keep for slot in slots)
         self.rereads = np.array([slot.is_reread for slot in slots], dtype=bool)
+        self.is_quarantined = np.array(
+            [slot.is_reread and bool(slot.reject_files) for slot in slots], dtype=bool
+        )
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Copies no row that is kept: closing notes and rejects are picked out, the rest is cut into slices."""
@@ -147,17 +128,21 @@ class _Task:
             is_kept &= reasons.is_null().to_numpy(zero_copy_only=False)
             self._take_rejects(batch.filter(reasons.is_valid()))
         moments = _microseconds(batch.column("tp_timestamp"))
+        is_wanted = is_kept.copy()
         if self.windowed:
-            is_kept &= self._within_window(slots, moments, is_kept)
-        if is_kept.any():
-            self._take_rows(batch, slots, moments // _DAY_MICROSECONDS, is_kept)
+            is_wanted &= self._within_window(slots, moments)
+        if self.is_quarantined[slots].any():
+            is_wanted &= ~self._in_quarantine(batch, slots)
+        self.outside += self._per_slot(slots[is_kept & ~is_wanted])
+        if is_wanted.any():
+            self._take_rows(batch, slots, moments, is_wanted)
 
     def _take_notes(self, batch: pa.RecordBatch) -> None:
         columns = (batch.column(name).to_pylist() for name in (ARTIFACT, POSITION, RAW))
         for slot, kind, text in zip(*columns, strict=True):
             report = json.loads(text)
             if kind == READ_DONE:
-                self.facts.append(ReadFact(slot, report["rows"], report["bytes"]))
+                self.facts.append(_read_fact(slot, report))
             else:
                 self.facts.append(ErrorFact(slot, report["error"]))
 
@@ -173,8 +158,10 @@ class _Task:
         size = batch.num_rows
         rows = pa.Table.from_arrays(
             [
+                row_ids(self.id_prefixes[slots], batch.column(POSITION), batch.column(ENTRY)),
                 pa.repeat(self.job.table, size),
                 pa.repeat(self.job.partition, size),
+                pa.array([slot.source for slot in self.job.slots]).take(pa.array(slots)),
                 pa.array([slot.location for slot in self.job.slots]).take(pa.array(slots)),
                 batch.column(ENTRY),
                 batch.column(POSITION),
@@ -191,7 +178,7 @@ class _Task:
             if sum(table.nbytes for table in tables) > self.job.buffer_max_bytes // 4:
                 self._write_rejects(unit)
 
-    def _within_window(self, slots: Numbers, moments: Numbers, is_kept: Flags) -> Flags:
+    def _within_window(self, slots: Numbers, moments: Numbers) -> Flags:
         is_inside = np.zeros(len(slots), dtype=bool)
         for number in np.unique(slots).tolist():
             windows = self.job.slots[number].keep
@@ -201,11 +188,32 @@ class _Task:
             for window in windows:
                 start, end = _to_microseconds(window.start), _to_microseconds(window.end)
                 is_inside |= of_slot & (moments >= start) & (moments < end)
-        self.outside += self._per_slot(slots[is_kept & ~is_inside])
         return is_inside
 
-    def _take_rows(self, batch: pa.RecordBatch, slots: Numbers, days: Numbers, is_kept: Flags) -> None:
+    def _in_quarantine(self, batch: pa.RecordBatch, slots: Numbers) -> Flags:
+        """Records that an earlier read rejected: they are rows only once they are retried."""
+        is_asked = self.is_quarantined[slots]
+        asked = batch.filter(pa.array(is_asked))
+        ids = row_ids(self.id_prefixes[_slots(asked)], asked.column(POSITION), asked.column(ENTRY))
+        is_found = np.zeros(len(slots), dtype=bool)
+        is_found[is_asked] = pc.is_in(ids, value_set=self.quarantined_ids).to_numpy(zero_copy_only=False)
+        return is_found
+
+    @cached_property
+    def quarantined_ids(self) -> pa.ChunkedArray:
+        asked = [slot for slot in self.job.slots if slot.is_reread]
+        prefixes = {slot.id_prefix.decode() for slot in asked}
+        found = []
+        for path in sorted({path for slot in asked for path in slot.reject_files}):
+            ids = read_rejects(self.filesystem, self.base, path, ["id"]).column("id")
+            found.append(ids.filter(has_prefix(ids, prefixes)).combine_chunks())
+        return pa.chunked_array(found, pa.string())
+
+    def _take_rows(self, batch: pa.RecordBatch, slots: Numbers, moments: Numbers, is_kept: Flags) -> None:
         self.stored += self._per_slot(slots[is_kept])
+        np.minimum.at(self.first, slots[is_kept], moments[is_kept])
+        np.maximum.at(self.last, slots[is_kept], moments[is_kept])
+        days = moments // _DAY_MICROSECONDS
         indexes, index_of_row = self._indexes(batch)
         first_day = int(days[is_kept].min())
         span = int(days[is_kept].max()) - first_day + 1
@@ -275,62 +283,29 @@ class _Task:
         moments = rows.column("tp_timestamp").cast(pa.int64()).to_numpy()
         if (moments[1:] < moments[:-1]).any():
             order = np.argsort(moments, kind="stable")
-            rows, moments = rows.take(pa.array(order)), moments[order]
-        file = self.open_files.get(folder) or self._open(folder)
-        file.writer.write_table(rows, row_group_size=rows.num_rows)
-        file.rows += rows.num_rows
-        file.first = min(file.first, int(moments[0]))
-        file.last = max(file.last, int(moments[-1]))
+            rows = rows.take(pa.array(order))
+        (self.open_files.get(folder) or self._open(folder)).write(rows)
 
-    def _open(self, folder: _Folder) -> _OpenFile:
+    def _open(self, folder: _Folder) -> DataFile:
         if len(self.open_files) >= MAX_OPEN_FILES:
             self._close(next(iter(self.open_files)))
         day = _EPOCH + timedelta(days=folder.day)
-        relative = f"{hive_folder(self.job.partition, folder.index, day)}/{uuid.uuid4().hex}.parquet"
-        path = f"{self.base}/{relative}"
-        self.filesystem.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        writer = pq.ParquetWriter(
-            path,
-            self.job.stored_schema,
-            filesystem=self.filesystem,
-            compression="zstd",
-            compression_level=1,
-            coerce_timestamps="us",
-            **encodings(self.job.stored_schema),
-        )
-        self.open_files[folder] = _OpenFile(relative, writer)
-        return self.open_files[folder]
+        values = {
+            "tp_partition": self.job.partition,
+            "tp_index": folder.index,
+            "tp_date": day.isoformat(),
+        }
+        hive = hive_folder(self.job.partition, folder.index, day)
+        file = open_data_file(self.filesystem, self.base, hive, values, self.job.stored_schema)
+        self.open_files[folder] = file
+        return file
 
     def _close(self, folder: _Folder) -> None:
-        file = self.open_files.pop(folder)
-        file.writer.close()
-        path = f"{self.base}/{file.path}"
-        sync(self.filesystem, path)
-        self.facts.append(
-            FileFact(
-                unit=folder.unit,
-                path=file.path,
-                size_bytes=self.filesystem.get_file_info(path).size,
-                rows=file.rows,
-                partition_values={
-                    "tp_partition": self.job.partition,
-                    "tp_index": folder.index,
-                    "tp_date": (_EPOCH + timedelta(days=folder.day)).isoformat(),
-                },
-                # The log keeps milliseconds; a range must not become smaller than the rows.
-                first=_iso_milliseconds(file.first // 1000),
-                last=_iso_milliseconds(-(-file.last // 1000)),
-            )
-        )
+        self.facts.append(self.open_files.pop(folder).close(folder.unit))
 
     def _write_rejects(self, unit: str) -> None:
         rows = pa.concat_tables(self.rejects.pop(unit))
-        relative = rejects_path(self.job.partition, uuid.uuid4().hex)
-        path = f"{self.base}/{relative}"
-        self.filesystem.create_dir(path.rsplit("/", 1)[0], recursive=True)
-        pq.write_table(rows, path, filesystem=self.filesystem, compression="zstd")
-        sync(self.filesystem, path)
-        self.facts.append(RejectsFact(unit, relative, rows.num_rows))
+        self.facts.append(write_rejects(self.filesystem, self.base, self.job.partition, rows, unit))
 
     def finish(self) -> list[Fact]:
         for folder in sorted(self.buffers):
@@ -340,11 +315,27 @@ class _Task:
         for unit in list(self.rejects):
             self._write_rejects(unit)
         touched = np.flatnonzero(self.stored + self.outside + self.rejected)
-        self.facts += [
-            RowsFact(int(k), int(self.stored[k]), int(self.outside[k]), int(self.rejected[k]))
-            for k in touched
-        ]
+        self.facts += [self._rows_fact(k) for k in touched.tolist()]
         return self.facts
+
+    def _rows_fact(self, slot: int) -> RowsFact:
+        counts = (int(self.stored[slot]), int(self.outside[slot]), int(self.rejected[slot]))
+        if not self.stored[slot]:
+            return RowsFact(slot, *counts)
+        return RowsFact(slot, *counts, int(self.first[slot]), int(self.last[slot]))
+
+
+def _read_fact(slot: int, report: dict[str, Any]) -> ReadFact:
+    return ReadFact(
+        slot,
+        report["rows"],
+        report["bytes"],
+        offset=report.get("offset", 0),
+        position=report.get("position", 0),
+        head=report.get("head", ""),
+        tail=report.get("tail", ""),
+        held_bytes=report.get("held_bytes", 0),
+    )
 
 
 def _slots(batch: pa.RecordBatch) -> Numbers:
@@ -373,8 +364,3 @@ def _parts(rows: pa.Table, keys: Numbers) -> Iterator[tuple[int, pa.Table]]:
 
 def _to_microseconds(moment: datetime) -> int:
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
-def _iso_milliseconds(milliseconds: int) -> str:
-    moment = datetime(1970, 1, 1) + timedelta(milliseconds=milliseconds)  # noqa: DTZ001
-    return moment.isoformat(timespec="milliseconds")

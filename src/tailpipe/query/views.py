@@ -13,8 +13,10 @@ from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.restriction import Restriction
 
 REJECT_COLUMNS = (
+    ("id", "VARCHAR"),
     ("table_name", "VARCHAR"),
     ("partition", "VARCHAR"),
+    ("source", "VARCHAR"),
     ("artifact", "VARCHAR"),
     ("entry", "VARCHAR"),
     ("position", "BIGINT"),

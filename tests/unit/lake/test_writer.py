@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 
 from tailpipe.errors import LakeError
 from tailpipe.lake import writer
+from tailpipe.lake.columns import row_ids
 from tailpipe.lake.facts import (
     ArtifactSlot,
     ErrorFact,
@@ -45,7 +48,7 @@ STORED = pa.schema(
 
 def slot(location: str = "a.log", unit: str = "2024-06-01", **more: Any) -> ArtifactSlot:
     prefix = (location.encode().hex() * 12)[:12].encode()
-    return ArtifactSlot(unit, location, prefix, {"tp_source_location": location}, **more)
+    return ArtifactSlot(unit, "files", location, prefix, {"tp_source_location": location}, **more)
 
 
 def make_job(root: Path, *slots: ArtifactSlot, index: str | None = None) -> WriteJob:
@@ -65,6 +68,15 @@ def row(hours: float = 0, artifact: int = 0, position: int = 1, **more: Any) -> 
     empty = dict.fromkeys(("details", "tp_index", "entry", "reason", "raw"))
     place = {"tp_timestamp": START + timedelta(hours=hours), "artifact": artifact, "position": position}
     return {**empty, "message": "m", "tp_tags": [], **place, **more}
+
+
+def microseconds(**offset: float) -> int:
+    return (START + timedelta(**offset) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
+def id_parts(prefix: str, entry: str | None, position: int) -> tuple[Any, pa.Array, pa.Array]:
+    characters = np.frombuffer(prefix.encode(), dtype=np.uint8).reshape(1, -1)
+    return characters, pa.array([position]), pa.array([entry], pa.string())
 
 
 def note(artifact: int, rows: int) -> dict[str, Any]:
@@ -120,7 +132,8 @@ def test_rows_go_to_the_folder_of_their_day_and_index(tmp_path: Path) -> None:
     assert (first.rows, second.rows) == (2, 1)
     assert (first.first, first.last) == ("2024-06-01T01:00:00.000", "2024-06-01T02:00:00.000")
     assert first.size_bytes == (tmp_path / first.path).stat().st_size
-    assert [fact for fact in facts if isinstance(fact, RowsFact)] == [RowsFact(0, 3, 0, 0)]
+    counts = RowsFact(0, 3, 0, 0, microseconds(hours=1), microseconds(hours=25))
+    assert [fact for fact in facts if isinstance(fact, RowsFact)] == [counts]
 
 
 def test_times_of_a_file_are_never_narrower_than_its_rows(tmp_path: Path) -> None:
@@ -175,9 +188,12 @@ def test_rejects_keep_text_place_and_reason(tmp_path: Path) -> None:
     (fact,) = [fact for fact in facts if isinstance(fact, RejectsFact)]
     assert (fact.unit, fact.rows) == ("2024-06-01", 1)
     (reject,) = pq.ParquetFile(tmp_path / fact.path).read().to_pylist()
+    prefix = make_job(tmp_path).slots[0].id_prefix.decode()
+    assert reject.pop("id") == row_ids(*id_parts(prefix, "inner.log", 3)).to_pylist()[0]
     assert reject == {
         "table_name": "app_log",
         "partition": "p",
+        "source": "files",
         "artifact": "a.log",
         "entry": "inner.log",
         "position": 3,
@@ -194,6 +210,13 @@ def test_closing_notes_become_facts(tmp_path: Path) -> None:
     assert ErrorFact(1, "b.log: cut short") in facts
 
 
+def test_the_mark_of_a_closing_note_is_handed_on(tmp_path: Path) -> None:
+    mark = {"offset": 8, "position": 3, "head": "h", "tail": "t", "held_bytes": 2}
+    closing = json.dumps({"rows": 1, "bytes": 10, **mark})
+    facts = write(make_job(tmp_path), [row(position=-1, raw=closing, tp_timestamp=None)])
+    assert facts == [ReadFact(0, 1, 10, offset=8, position=3, head="h", tail="t", held_bytes=2)]
+
+
 def test_windows_keep_what_is_wanted_of_each_artifact(tmp_path: Path) -> None:
     first = Window(START, START + timedelta(hours=1))
     second = Window(START + timedelta(hours=5), START + timedelta(hours=6))
@@ -201,14 +224,68 @@ def test_windows_keep_what_is_wanted_of_each_artifact(tmp_path: Path) -> None:
     rows = [row(hours, artifact) for artifact in (0, 1) for hours in (-1, 0, 0.5, 1, 5, 6)]
     facts = write(make_job(tmp_path, *slots), [{**found, "position": k} for k, found in enumerate(rows)])
     counts = [fact for fact in facts if isinstance(fact, RowsFact)]
-    assert counts == [RowsFact(0, 3, 3, 0), RowsFact(1, 6, 0, 0)]
+    assert counts == [
+        RowsFact(0, 3, 3, 0, microseconds(), microseconds(hours=5)),
+        RowsFact(1, 6, 0, 0, microseconds(hours=-1), microseconds(hours=6)),
+    ]
 
 
 def test_rejects_of_an_artifact_that_is_read_again_are_not_kept_twice(tmp_path: Path) -> None:
     job = make_job(tmp_path, slot(is_reread=True))
     facts = write(job, [row(position=1), row(position=2, reason="bad", raw="x", tp_timestamp=None)])
     assert [type(fact) for fact in facts] == [FileFact, RowsFact]
-    assert facts[-1] == RowsFact(0, 1, 0, 0)
+    assert facts[-1] == RowsFact(0, 1, 0, 0, microseconds(), microseconds())
+
+
+def test_records_in_quarantine_do_not_become_rows_when_their_artifact_is_read_again(tmp_path: Path) -> None:
+    bad = [
+        row(artifact=artifact, position=2, entry=entry, reason="bad", raw="x", tp_timestamp=None)
+        for artifact, entry in ((0, None), (0, "in.log"), (1, None))
+    ]
+    facts = write(make_job(tmp_path, slot("a.log"), slot("b.log")), bad)
+    quarantine = tuple(fact.path for fact in facts if isinstance(fact, RejectsFact))
+
+    slots = (slot("a.log", is_reread=True, reject_files=quarantine), slot("b.log"))
+    places = [(0, None, 1), (0, None, 2), (0, "in.log", 2), (0, "other.log", 2), (1, None, 2)]
+    again = [row(artifact=artifact, entry=entry, position=k) for artifact, entry, k in places]
+    facts = write(make_job(tmp_path, *slots), again, batch_rows=2)
+    counts = [(fact.stored, fact.outside, fact.rejected) for fact in facts if isinstance(fact, RowsFact)]
+    assert counts == [(2, 2, 0), (1, 0, 0)]
+    prefixes = [each.id_prefix.decode() for each in slots]
+    ids = {found["tp_id"] for found in stored(tmp_path, facts)}
+    expected = [id_parts(prefixes[0], None, 1), id_parts(prefixes[0], "other.log", 2)]
+    assert ids == {row_ids(*parts)[0].as_py() for parts in (*expected, id_parts(prefixes[1], None, 2))}
+
+
+def test_quarantine_is_not_opened_for_artifacts_that_do_not_need_it(tmp_path: Path) -> None:
+    slots = (slot("a.log", is_reread=True, reject_files=("_rejects/p/gone.parquet",)), slot("b.log"))
+    facts = write(make_job(tmp_path, *slots), [row(artifact=1)])
+    assert [fact.stored for fact in facts if isinstance(fact, RowsFact)] == [1]
+    with pytest.raises(FileNotFoundError):
+        write(make_job(tmp_path, *slots), [row(artifact=0)])
+
+
+def test_rows_outside_the_window_and_in_quarantine_count_once(tmp_path: Path) -> None:
+    bad = row(position=1, reason="bad", raw="x", tp_timestamp=None)
+    (fact,) = [each for each in write(make_job(tmp_path), [bad]) if isinstance(each, RejectsFact)]
+    window = Window(START, START + timedelta(hours=1))
+    again = slot(keep=(window,), is_reread=True, reject_files=(fact.path,))
+    facts = write(make_job(tmp_path, again), [row(5, position=1), row(0, position=2)])
+    assert facts[-1] == RowsFact(0, 1, 1, 0, microseconds(), microseconds())
+
+
+def test_ids_begin_with_their_artifact(tmp_path: Path) -> None:
+    entries = pa.array([None, "x.log", None, "y.log"])
+    prefixes = np.frombuffer(b"aaaabbbbcccc" * 4, dtype=np.uint8).reshape(-1, 12)
+    ids = row_ids(prefixes, pa.array([1, 1, 2**40 - 1, 1]), entries).to_pylist()
+    assert [len(each) for each in ids] == [20, 32, 20, 32]
+    assert all(each.startswith("aaaabbbbcccc") for each in ids)
+    assert (ids[0], ids[2]) == ("aaaabbbbcccc00000001", "aaaabbbbccccvvvvvvvv")
+    assert ids[1][-8:] == ids[3][-8:] == "00000001"
+    assert ids[1] != ids[3]
+    only_entries = row_ids(prefixes[:2], pa.array([1, 1]), pa.array(["y.log", "x.log"])).to_pylist()
+    assert only_entries == [ids[3], ids[1]]
+    assert row_ids(prefixes[:0], pa.array([], pa.int64()), pa.array([], pa.string())).to_pylist() == []
 
 
 def test_ids_tell_artifacts_entries_and_positions_apart(tmp_path: Path) -> None:

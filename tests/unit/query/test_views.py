@@ -200,7 +200,8 @@ def test_a_restricted_view_opens_only_the_files_it_needs(
 
 def reject_file(folder: Path, table: str, partition: str) -> str:
     names = [name for name, _ in REJECT_COLUMNS]
-    values = [table, partition, "a.log", None, 7, "raw line", "line does not match", datetime(2024, 1, 1)]  # noqa: DTZ001
+    place = ["id7", table, partition, "files", "a.log", None, 7]
+    values = [*place, "raw line", "line does not match", datetime(2024, 1, 1)]  # noqa: DTZ001
     rejects = pa.table({name: [value] for name, value in zip(names, values, strict=True)})
     path = folder / f"{table}.{partition}.parquet"
     pq.write_table(rejects, path)
@@ -213,7 +214,10 @@ def test_rejects(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     )
     sql = "select * from tailpipe.rejects order by table_name"
     assert rows(connection, lake, sql, Restriction(partitions=("events.*",))) == [
-        ("events", "prod", "a.log", None, "7", "raw line", "line does not match", "2024-01-01 00:00:00")
+        (
+            *("id7", "events", "prod", "files", "a.log", None, "7"),
+            *("raw line", "line does not match", "2024-01-01 00:00:00"),
+        )
     ]
 
 

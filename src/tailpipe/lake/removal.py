@@ -1,0 +1,217 @@
+"""Rows leave a table: files are rewritten without them, and the log drops the old file as it adds the new one.
+
+Nothing here changes what is visible. One row group at a time is in memory.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tailpipe.errors import LakeError
+from tailpipe.lake.datafile import open_data_file
+from tailpipe.lake.facts import FileFact, RejectsFact
+from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.layout import PARTITION_COLUMNS
+from tailpipe.lake.rejects import has_prefix, read_rejects, write_rejects
+from tailpipe.times import Window
+
+# For each row of a table a boolean: whether it goes. Null means that it stays.
+Gone = Callable[[pa.Table], Any]
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """A data file that the log names. `path` is relative to the table, as the file is called there.
+
+    `first` and `last` are naive UTC and may be wider than the rows by less than a millisecond.
+    """
+
+    path: str
+    size_bytes: int
+    rows: int
+    partition_values: Mapping[str, str]
+    first: datetime | None
+    last: datetime | None
+
+    @property
+    def range(self) -> tuple[datetime, datetime]:
+        """No row is before the first or after the last of these."""
+        day = date.fromisoformat(self.partition_values["tp_date"])
+        start, end = datetime.combine(day, time.min), datetime.combine(day, time.max)
+        return max(start, self.first or start), min(end, self.last or end)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """`removed` are the files that held the rows, `added` what is left of them, `rows` how many rows go."""
+
+    removed: tuple[LiveFile, ...]
+    added: tuple[FileFact, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class RejectRemoval:
+    """The same for files of quarantine."""
+
+    removed: tuple[str, ...]
+    added: tuple[RejectsFact, ...]
+    rows: int
+
+
+def live_files(delta: Any, partition: str) -> list[LiveFile]:
+    """The partition's data files at the table's version, told by the log alone."""
+    actions = pa.table(delta.get_add_actions(flatten=True))
+    if not actions.num_rows:
+        return []
+    actions = actions.filter(pc.equal(actions["partition.tp_partition"], partition))
+    values = [actions[f"partition.{name}"].cast(pa.string()).to_pylist() for name in PARTITION_COLUMNS]
+    columns = (
+        actions["path"].to_pylist(),
+        actions["size_bytes"].to_pylist(),
+        pc.fill_null(actions["num_records"], 0).to_pylist(),
+        [dict(zip(PARTITION_COLUMNS, texts, strict=True)) for texts in zip(*values, strict=True)],
+        _moments(actions, "min.tp_timestamp"),
+        _moments(actions, "max.tp_timestamp"),
+    )
+    # The log knows paths as URLs, the file system as they are.
+    return [LiveFile(unquote(path), *more) for path, *more in zip(*columns, strict=True)]
+
+
+def remove_action(file: LiveFile) -> Any:
+    """For the transaction that takes the file out of the table."""
+    from deltalake.transaction import RemoveAction
+
+    now = int(clock.time() * 1000)
+    return RemoveAction(file.path, True, now, file.size_bytes, dict(file.partition_values))
+
+
+def remove_artifacts(root: str, files: Sequence[LiveFile], prefixes: frozenset[str], unit: str) -> Removal:
+    """Rows whose tp_id begins with one of the prefixes. Reads the ids of every file."""
+    return _remove(root, files, "tp_id", by_prefix(prefixes, "tp_id"), unit)
+
+
+def remove_window(root: str, files: Sequence[LiveFile], window: Window, unit: str) -> Removal:
+    """Rows of the window. Files wholly inside or outside of it are not opened."""
+    start, end = window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
+    whole, others = [], []
+    for file in files:
+        first, last = file.range
+        if start <= first and last < end:
+            whole.append(file)
+        elif first < end and last >= start:
+            others.append(file)
+
+    def is_gone(rows: pa.Table) -> Any:
+        moments = rows.column("tp_timestamp").cast(pa.timestamp("us"))
+        return pc.and_(pc.greater_equal(moments, start), pc.less(moments, end))
+
+    rest = _remove(root, others, "tp_timestamp", is_gone, unit)
+    return Removal((*whole, *rest.removed), rest.added, rest.rows + sum(file.rows for file in whole))
+
+
+def remove_rejects(
+    root: str, partition: str, files: Sequence[str], is_gone: Gone, unit: str
+) -> RejectRemoval:
+    """Rejects of which `is_gone(rows)` is true; it is asked once per file. Files are relative to the table."""
+    filesystem, base = table_filesystem(root)
+    removed: list[str] = []
+    added: list[RejectsFact] = []
+    gone = 0
+    with _undone_on_error(filesystem, base, added):
+        for path in files:
+            with _told(root, path):
+                rows = read_rejects(filesystem, base, path)
+                kept = rows.filter(_stays(is_gone(rows)))
+                if kept.num_rows == rows.num_rows:
+                    continue
+                removed.append(path)
+                gone += rows.num_rows - kept.num_rows
+                if kept.num_rows:
+                    added.append(write_rejects(filesystem, base, partition, kept, unit))
+    return RejectRemoval(tuple(removed), tuple(added), gone)
+
+
+def by_prefix(prefixes: frozenset[str], column: str = "id") -> Gone:
+    """Rows of the artifacts whose ids begin so."""
+    return lambda rows: has_prefix(rows.column(column), prefixes)
+
+
+def _remove(root: str, files: Sequence[LiveFile], column: str, is_gone: Gone, unit: str) -> Removal:
+    """`is_gone` sees the one column."""
+    filesystem, base = table_filesystem(root)
+    removed: list[LiveFile] = []
+    added: list[FileFact] = []
+    gone = 0
+    with _undone_on_error(filesystem, base, added):
+        for file in files:
+            with (
+                _told(root, file.path),
+                pq.ParquetFile(f"{base}/{file.path}", filesystem=filesystem) as parquet,
+            ):
+                groups = range(parquet.num_row_groups)
+                stays = [_stays(is_gone(parquet.read_row_group(k, columns=[column]))) for k in groups]
+                kept = sum(pc.sum(mask).as_py() or 0 for mask in stays)
+                if kept == parquet.metadata.num_rows:
+                    continue
+                removed.append(file)
+                gone += parquet.metadata.num_rows - kept
+                if kept:
+                    added.append(_rewrite(parquet, stays, filesystem, base, file, unit))
+    return Removal(tuple(removed), tuple(added), gone)
+
+
+def _rewrite(
+    parquet: pq.ParquetFile, stays: Sequence[Any], filesystem: Any, base: str, file: LiveFile, unit: str
+) -> FileFact:
+    folder = file.path.rsplit("/", 1)[0]
+    new = open_data_file(filesystem, base, folder, file.partition_values, parquet.schema_arrow)
+    try:
+        for k, mask in enumerate(stays):
+            if pc.any(mask).as_py():
+                new.write(parquet.read_row_group(k).filter(mask))
+        return new.close(unit)
+    except BaseException:
+        new.abandon()
+        raise
+
+
+def _stays(is_gone: Any) -> Any:
+    return pc.invert(pc.fill_null(is_gone, False))
+
+
+def _moments(actions: pa.Table, name: str) -> list[datetime | None]:
+    if name not in actions.column_names:
+        return [None] * actions.num_rows
+    moments: list[datetime | None] = actions[name].cast(pa.timestamp("us")).to_pylist()
+    return moments
+
+
+@contextmanager
+def _undone_on_error(filesystem: Any, base: str, added: Sequence[FileFact | RejectsFact]) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        discard(filesystem, [f"{base}/{fact.path}" for fact in added])
+        raise
+
+
+@contextmanager
+def _told(root: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise LakeError(
+            f"{root}: {path} cannot be rewritten: {error}. No row was removed.",
+            hint="check that the file is whole and can be read, and that the disk has room",
+        ) from error
