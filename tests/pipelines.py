@@ -17,10 +17,11 @@ from deltalake import DeltaTable
 
 from tailpipe.cli.progress import Silence
 from tailpipe.collect.outcome import RunOutcome
-from tailpipe.collect.plan import AskedWindow, PartitionPlan
+from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run import Collection
 from tailpipe.collect.selection import select
 from tailpipe.collect.target import make_targets
+from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.engine.session import Session
 from tailpipe.engine.settings import EngineSettings
@@ -75,7 +76,6 @@ class Place:
             targets=[selection.chosen for selection in selections],
             data_dir=self.data,
             asked=asked,
-            lookback=None,
             engine=EngineSettings(cores=self.session.cores),
             now=NOW,
             watcher=Silence(),

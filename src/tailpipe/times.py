@@ -96,9 +96,13 @@ def days(window: Window) -> tuple[date, ...]:
     """Every UTC day the window touches, oldest first."""
     if window.is_empty:
         return ()
-    first = window.start.date()
-    last = (window.end - timedelta.resolution).date()
-    return tuple(first + timedelta(days=offset) for offset in range((last - first).days + 1))
+    return days_between(window.start, window.end - timedelta.resolution)
+
+
+def days_between(first: datetime, last: datetime) -> tuple[date, ...]:
+    """The days of both moments and all between them."""
+    start = first.date()
+    return tuple(start + timedelta(days=offset) for offset in range((last.date() - start).days + 1))
 
 
 def merge(windows: Iterable[Window]) -> tuple[Window, ...]:

@@ -8,11 +8,17 @@ from typing import Any
 
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, Rows, RunOutcome
-from tailpipe.collect.plan import END_OF_TIME, Listing, PartitionPlan
+from tailpipe.collect.plan import Listing, PartitionPlan
+from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_SOURCE
 from tailpipe.times import Window
 
-_SKIP_WORDS = {"layout": "do not match the file_layout", "outside window": "outside the window"}
+_SKIP_WORDS = {
+    "layout": "do not match the file_layout",
+    "outside window": "outside the window",
+    "late": "too late",
+    "waiting": "waiting",
+}
 
 
 def exit_code(outcome: RunOutcome) -> int:
@@ -77,12 +83,35 @@ def _print_partition(partition: PartitionOutcome) -> None:
         say(f'  see: tailpipe query "select * from tailpipe.rejects where {where}"')
     if not partition.rows.stored:
         _print_reasons(partition.listings, partition.window)
-    for listing in partition.listings:
-        if listing.changed:
-            artifacts = counted(len(listing.changed), "artifact")
-            say(f"  {artifacts} changed since collected and left alone: {listing.changed[0]}")
+    _print_remarks(partition)
     for failure in partition.failed:
         say(f"  failed: {failure.label}: {failure.message}")
+
+
+def _print_remarks(partition: PartitionOutcome) -> None:
+    """What is neither usual nor a failure: things that changed, moved, wait, or came too late."""
+    for listing in partition.listings:
+        source = f"  source {listing.source}: "
+        if listing.replaced and partition.done:
+            artifacts = counted(listing.replaced, "artifact")
+            say(f"{source}{artifacts} read again in place of what was stored: {listing.replaced_example}")
+        if listing.moved:
+            say(f"{source}{counted(listing.moved, 'file')} moved since collected, and known again")
+        if listing.skipped.get("waiting"):
+            say(f"{source}waiting until it is packed: {listing.waiting_example}")
+        if listing.skipped.get("late"):
+            artifacts = counted(listing.skipped["late"], "artifact")
+            say(
+                f"{source}{artifacts} came later than the lateness allows, for example {listing.late_example}"
+            )
+            say("    hint: --from with a time before it collects it")
+        if listing.gone:
+            artifacts = counted(listing.gone, "artifact")
+            say(f"{source}{artifacts} of the window no longer there; what was collected of it is kept")
+    waiting = [path for unit in partition.done for path in unit.waiting]
+    if waiting:
+        files = counted(len(waiting), "file")
+        say(f"  {files} without an end of the last line, which waits for it: {waiting[0]}")
 
 
 def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
@@ -164,7 +193,7 @@ def _rows_json(rows: Rows) -> dict[str, int]:
 
 
 def _listing_json(listing: Listing) -> dict[str, Any]:
-    return vars(listing) | {"skipped": dict(listing.skipped), "changed": list(listing.changed)}
+    return vars(listing) | {"skipped": dict(listing.skipped)}
 
 
 def _window_json(window: Window) -> dict[str, str | None]:

@@ -15,19 +15,23 @@ from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.failure import engine_message
 from tailpipe.collect.jobs import batches, make_slot, run_job
-from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
-from tailpipe.collect.plan import PartitionPlan, PlannedArtifact, Unit
+from tailpipe.collect.limits import RejectLimit
+from tailpipe.collect.outcome import PartitionOutcome, Rows, UnitDone, UnitFailed
+from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
 from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS
-from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit, column_names
+from tailpipe.lake.log import TYPE_KEY, Change, TableLog, column_names
+from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.removal import LiveFile, RejectRemoval, by_prefix, remove_artifacts, remove_rejects
 from tailpipe.lake.writer import WriteJob
 from tailpipe.tables.shape import json_columns, table_schema
 from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
 from tailpipe.tables.standardise import filled_columns
+from tailpipe.times import days_between
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,12 +52,14 @@ class PartitionRun:
     run_id: str
     now: datetime
     is_embedded: bool = True
+    reject_limit: RejectLimit | None = None
     first_job_seconds: float | None = None
 
     def __post_init__(self) -> None:
         self.done: list[UnitDone] = []
         self.failed: list[UnitFailed] = []
-        self.version = self.plan.state_version
+        self.version = self.plan.state.version
+        self.reject_files = list(self.plan.state.reject_files)
         self.recipes = self._make_recipes()
         self.schema = self._schema()
         self.log = TableLog(self.location, self.schema)
@@ -90,7 +96,7 @@ class PartitionRun:
         return table_schema(replace(self.plan.target.table, columns=tuple(columns.values())), TYPE_KEY)
 
     def _run_batch(self, units: tuple[Unit, ...]) -> None:
-        tallies = {unit.key: UnitTally(unit) for unit in units}
+        tallies = {unit.key: UnitTally(unit, self.run_id, self.now) for unit in units}
         try:
             for number, recipe in self.recipes.items():
                 self._run_feed(number, recipe, units, tallies)
@@ -121,7 +127,9 @@ class PartitionRun:
             table=target.config.table,
             partition=target.config.name,
             stored_schema=_stored_schema(recipe),
-            slots=tuple(make_slot(target, feed, unit, item) for unit, item in slots),
+            slots=tuple(
+                make_slot(target, feed, unit, item, tuple(self.reject_files)) for unit, item in slots
+            ),
             index_column=recipe.index_column,
             ingested_at=self.now,
             json_columns=json_columns(recipe.table),
@@ -139,6 +147,7 @@ class PartitionRun:
         add_facts(tallies, target, slots, facts)
 
     def _settle(self, tally: UnitTally) -> None:
+        self._apply_limit(tally)
         if not tally.errors:
             self._commit(tally)
             return
@@ -154,6 +163,18 @@ class PartitionRun:
         if rest:
             self._run_batch((replace(unit, artifacts=rest),))
 
+    def _apply_limit(self, tally: UnitTally) -> None:
+        """A day answers for its rejects as a whole, files without a date each for its own."""
+        if self.reject_limit is None or tally.errors:
+            return
+        if tally.unit.day is not None:
+            if self.reject_limit.is_exceeded(tally.rows.rejected, tally.rows.read):
+                tally.errors[0, tally.unit.label] = _limit_message(self.reject_limit, tally.rows)
+            return
+        for key, rows in tally.by_artifact.items():
+            if self.reject_limit.is_exceeded(rows.rejected, rows.read):
+                tally.errors[key] = _limit_message(self.reject_limit, rows)
+
     def _commit(self, tally: UnitTally) -> None:
         rows = tally.rows
         if not rows.is_balanced:
@@ -165,32 +186,68 @@ class PartitionRun:
             )
             self._fail(UnitFailed(tally.unit.label, len(tally.unit.artifacts), message))
             return
-        change = UnitCommit(
-            partition=self.plan.target.config.name,
-            unit=tally.unit.key,
-            run=self.run_id,
-            files=tuple(tally.files),
-            rejects=tuple(fact.path for fact in tally.rejects),
-            artifacts=tuple(tally.records),
-        )
+        stored_bytes, files = sum(fact.size_bytes for fact in tally.files), len(tally.files)
+        days = frozenset(fact.partition_values["tp_date"] for fact in tally.files)
         try:
+            change = self._change(tally)
             self.version = self.log.commit(change, self.version)
         except UnknownOutcome:
             raise
         except TailpipeError:
             self._discard([tally])
             raise
+        gone = set(change.removed_rejects)
+        self.reject_files = [path for path in self.reject_files if path not in gone] + list(change.rejects)
         done = UnitDone(
             unit=tally.unit,
             rows=rows,
             size_bytes=tally.unit.size_bytes,
             raw_bytes=tally.raw_bytes,
-            stored_bytes=sum(fact.size_bytes for fact in tally.files),
-            files=len(tally.files),
-            days=frozenset(fact.partition_values["tp_date"] for fact in tally.files),
+            stored_bytes=stored_bytes,
+            files=files,
+            days=days,
+            waiting=tuple(record.location for record in tally.records if record.waiting_bytes),
         )
         self.done.append(done)
         self.watcher.unit_done(self.plan, done)
+
+    def _change(self, tally: UnitTally) -> Change:
+        """What of replaced artifacts is in the lake goes in the same commit in which the new comes."""
+        removed, removed_rejects = self._remove_replaced(tally)
+        return Change(
+            partition=self.plan.target.config.name,
+            kind="overwrite" if self.plan.is_overwrite else "collect",
+            unit=tally.unit.key,
+            run=self.run_id,
+            files=tuple(tally.files),
+            removed=removed,
+            rejects=tuple(fact.path for fact in tally.rejects),
+            removed_rejects=removed_rejects,
+            artifacts=tuple(tally.records),
+            asked=self.plan.asked,
+        )
+
+    def _remove_replaced(self, tally: UnitTally) -> tuple[tuple[LiveFile, ...], tuple[str, ...]]:
+        """Files are written anew without the rows and rejects of artifacts that were read instead of their old ones."""
+        replaced = [
+            item.record
+            for item in tally.unit.artifacts
+            if item.action is Action.REPLACE and item.record is not None
+        ]
+        if not replaced:
+            return (), ()
+        prefixes = frozenset(
+            stream_prefix(self.plan.target, record.source, record.identity) for record in replaced
+        )
+        partition, unit = self.plan.target.config.name, tally.unit.key
+        files = _files_within(self.log.live_files(partition), replaced)
+        rows = remove_artifacts(self.location, files, prefixes, unit)
+        tally.files += rows.added
+        rejects = RejectRemoval((), (), 0)
+        if any(record.rejected for record in replaced):
+            rejects = remove_rejects(self.location, partition, self.reject_files, by_prefix(prefixes), unit)
+            tally.rejects += rejects.added
+        return rows.removed, rejects.removed
 
     def _after_engine_error(self, units: tuple[Unit, ...], error: Exception) -> None:
         """One bad unit must not take its neighbours along: they are tried alone."""
@@ -227,6 +284,21 @@ def _stored_schema(recipe: Recipe) -> pa.Schema:
     names = {*filled_columns(recipe), *WRITER_COLUMNS, *TP_SCALARS} - {*PARTITION_COLUMNS}
     schema = table_schema(recipe.table, TYPE_KEY)
     return pa.schema(pa.field(field.name, field.type) for field in schema if field.name in names)
+
+
+def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) -> list[LiveFile]:
+    """Files that can hold rows of the artifacts, by the days of their rows."""
+    days = {
+        day.isoformat()
+        for record in records
+        if record.first and record.last
+        for day in days_between(record.first, record.last)
+    }
+    return [file for file in files if file.partition_values["tp_date"] in days]
+
+
+def _limit_message(limit: RejectLimit, rows: Rows) -> str:
+    return f"{rows.rejected:,} of {rows.read:,} records were rejected, which is more than max_rejects = {limit.text}"
 
 
 def _unit_message(tally: UnitTally) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tailpipe.collect.plan import PlannedArtifact, Unit
+from tailpipe.collect.plan import Action, PlannedArtifact, Unit
 from tailpipe.collect.reading import Pack, ReadJob
 from tailpipe.collect.target import Feed, Target
+from tailpipe.collect.windows import ALWAYS
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
 from tailpipe.lake.writer import WriteJob
@@ -74,23 +75,34 @@ def make_packs(artifacts: Sequence[Artifact], count: int) -> tuple[Pack, ...]:
     return tuple(tuple(pack) for pack in packs)
 
 
-def make_slot(target: Target, feed: Feed, unit: Unit, planned: PlannedArtifact) -> ArtifactSlot:
+def make_slot(
+    target: Target, feed: Feed, unit: Unit, planned: PlannedArtifact, reject_files: tuple[str, ...] = ()
+) -> ArtifactSlot:
+    """`reject_files` are those that may hold rejects of the artifact."""
     artifact = planned.artifact
+    is_reread = planned.action is Action.WIDEN
     return ArtifactSlot(
         unit=unit.key,
+        source=feed.source.name,
         location=artifact.location,
-        id_prefix=id_prefix(target.name, feed.source.name, artifact.location),
+        id_prefix=id_prefix(target.name, feed.source.name, planned.identity),
         constants={
-            **{name: value for name, value in artifact.captures.items() if name.startswith("tp_")},
+            **artifact_constants(artifact),
             "tp_table": target.config.table,
             "tp_source_type": feed.source.type,
             "tp_source_location": artifact.location,
         },
-        keep=planned.keep,
-        is_reread=planned.is_reread,
+        keep=() if planned.keep == (ALWAYS,) else planned.keep,
+        is_reread=is_reread,
+        reject_files=reject_files if is_reread and planned.record and planned.record.rejected else (),
     )
+
+
+def artifact_constants(artifact: Artifact) -> dict[str, str]:
+    return {name: value for name, value in artifact.captures.items() if name.startswith("tp_")}
 
 
 def _raw_bytes(artifact: Artifact) -> int:
     is_compressed = artifact.location.lower().endswith(_COMPRESSED)
-    return artifact.size_bytes * (_USUAL_RATIO if is_compressed else 1)
+    read_before = artifact.start.offset if artifact.start and not is_compressed else 0
+    return max(0, artifact.size_bytes - read_before) * (_USUAL_RATIO if is_compressed else 1)

@@ -37,7 +37,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class UnitDone:
-    """A committed unit. `size_bytes` counts what was read, `stored_bytes` what was written."""
+    """A committed unit. `size_bytes` counts what was read, `stored_bytes` what was written.
+
+    `waiting` are files whose last line has no end yet: it waits.
+    """
 
     unit: Unit
     rows: Rows
@@ -46,6 +49,7 @@ class UnitDone:
     stored_bytes: int
     files: int
     days: frozenset[str]
+    waiting: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -4,30 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from enum import Enum
 
+import msgspec
+
+from tailpipe.collect.recognise import Relation, Sighting, is_fresh, mark_of, recognise
 from tailpipe.collect.target import Feed, Target
-from tailpipe.errors import UsageError
-from tailpipe.lake.log import PartitionState
-from tailpipe.lake.manifest import ArtifactRecord
-from tailpipe.sources.artifact import Artifact, Skipped
-from tailpipe.times import Lookback, Window, parse_lookback, subtract
+from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, wanted_windows
+from tailpipe.formats.format import DOCUMENT, LINES
+from tailpipe.lake.columns import id_prefix
+from tailpipe.lake.manifest import ArtifactRecord, Windows
+from tailpipe.lake.state import PartitionState, without
+from tailpipe.sources.artifact import Artifact, Recognising, Skipped
+from tailpipe.sources.fingerprint import can_read_on
+from tailpipe.times import Window, merge
 
-DEFAULT_LOOKBACK = "30d"
 UNDATED_UNIT_BYTES = 512 * 1024 * 1024
-# Rows without an asked-for end are kept whatever their date, so that a file need not be read again for them.
-END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
+
+
+class Action(Enum):
+    """How an artifact is read: for the first time, on from its mark, again for windows that are missing, or again
+    from its start instead of all that came of it.
+    """
+
+    TAKE = "take"
+    READ_ON = "read on"
+    WIDEN = "widen"
+    REPLACE = "replace"
 
 
 @dataclass(frozen=True)
 class PlannedArtifact:
-    """`keep` are the windows of an undated artifact whose rows are wanted; a dated one is wanted whole."""
+    """`keep` are the windows of time whose rows this reading stores, `kept` all that are in the lake after it."""
 
     feed: int
     artifact: Artifact
-    keep: tuple[Window, ...] = ()
-    is_reread: bool = False
+    action: Action = Action.TAKE
+    identity: str = ""
+    keep: Windows = (ALWAYS,)
+    kept: Windows = (ALWAYS,)
+    record: ArtifactRecord | None = None
 
     @property
     def key(self) -> tuple[int, str]:
@@ -57,7 +75,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Listing:
-    """What one source showed, and why things were left alone."""
+    """What one source showed, and why things were left alone. Texts are examples."""
 
     source: str
     type: str
@@ -65,20 +83,32 @@ class Listing:
     planned: int = 0
     known: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
-    changed: tuple[str, ...] = ()
+    grown: int = 0
+    replaced: int = 0
+    moved: int = 0
+    gone: int = 0
+    late_example: str | None = None
+    waiting_example: str | None = None
+    replaced_example: str | None = None
     mismatch_example: str | None = None
     newest: str | None = None
 
 
 @dataclass(frozen=True)
 class PartitionPlan:
-    """Units in the order in which they run."""
+    """Units in the order in which they run. `renamed` are records of content that only lies elsewhere now.
+
+    `asked` are, by source, the windows that this run wants.
+    """
 
     target: Target
     window: Window
-    state_version: int
+    state: PartitionState
     units: tuple[Unit, ...]
     listings: tuple[Listing, ...]
+    asked: Mapping[str, Windows] = field(default_factory=dict)
+    renamed: tuple[ArtifactRecord, ...] = ()
+    is_overwrite: bool = False
 
     @property
     def artifact_count(self) -> int:
@@ -89,98 +119,201 @@ class PartitionPlan:
         return sum(unit.size_bytes for unit in self.units)
 
 
-@dataclass(frozen=True)
-class AskedWindow:
-    """`--from` and `--to`, where given."""
-
-    start: datetime | None = None
-    end: datetime | None = None
-
-
 def plan_partition(
-    target: Target, state: PartitionState, asked: AskedWindow, lookback: str | None, now: datetime
+    target: Target,
+    state: PartitionState,
+    asked: AskedWindow,
+    horizons: Horizons,
+    now: datetime,
+    is_overwrite: bool = False,
 ) -> PartitionPlan:
-    """Lists the sources and leaves out what the lake has. Reads no log content."""
-    window = _window(
-        state, asked, parse_lookback(target.config.lookback or lookback or DEFAULT_LOOKBACK), now
+    """Lists the sources and leaves out what the lake has. Reads no log content but the beginnings of changed files."""
+    plans = [
+        _FeedPlan(
+            number,
+            feed,
+            state,
+            wanted_windows(state, feed.source.name, asked, horizons, now),
+            now,
+            is_overwrite,
+        )
+        for number, feed in enumerate(target.feeds)
+    ]
+    listings = tuple(plan.run() for plan in plans)
+    planned = [item for plan in plans for item in plan.planned]
+    windows = [window for plan in plans for window in plan.wanted.windows]
+    return PartitionPlan(
+        target,
+        Window(min(window.start for window in windows), max(window.end for window in windows)),
+        state,
+        tuple(_units(planned, newest_first=state.is_new)),
+        listings,
+        {plan.feed.source.name: plan.wanted.windows for plan in plans},
+        tuple(record for plan in plans for record in plan.renamed),
+        is_overwrite,
     )
-    planned: list[PlannedArtifact] = []
-    listings = []
-    for number, feed in enumerate(target.feeds):
-        wanted, listing = _list_source(number, feed, window, state)
-        planned += wanted
-        listings.append(listing)
-    units = tuple(_units(planned, newest_first=state.is_new))
-    return PartitionPlan(target, window, state.version, units, tuple(listings))
 
 
-def _window(state: PartitionState, asked: AskedWindow, lookback: Lookback, now: datetime) -> Window:
-    """Without `--from`: the lookback, or from the last collected point where that is further back."""
-    start = asked.start
-    if start is None:
-        ends = [record.span.end for record in state.artifacts.values() if record.span]
-        start = min([now - lookback, *([max(ends)] if ends else [])])
-        if asked.end and start >= asked.end:
-            raise UsageError(
-                f"the window is empty: without --from it begins {start:%Y-%m-%d %H:%M}, which is not before --to.",
-                hint="give --from too",
+def stream_prefix(target: Target, source: str, identity: str) -> str:
+    """What the ids of all rows and rejects of an artifact begin with."""
+    return id_prefix(target.name, source, identity).decode()
+
+
+@dataclass
+class _FeedPlan:
+    """What is to do with one source."""
+
+    number: int
+    feed: Feed
+    state: PartitionState
+    wanted: Wanted
+    now: datetime
+    is_overwrite: bool
+    planned: list[PlannedArtifact] = field(default_factory=list)
+    renamed: list[ArtifactRecord] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+    known: int = 0
+    moved: int = 0
+
+    def run(self) -> Listing:
+        found, newest_outside = self._list()
+        shape = getattr(self.feed.format, "shape", DOCUMENT)
+        sightings = recognise(
+            self.feed.source, shape, self.state.artifacts, found, self.wanted.listed, self.now
+        )
+        for sighting in sightings:
+            self._consider(sighting, shape)
+        newest = max(found, key=_recency, default=None)
+        actions = Counter(item.action for item in self.planned)
+        return Listing(
+            source=self.feed.source.name,
+            type=self.feed.source.type,
+            listed=len(found) + sum(self.skipped.values()) - self.skipped["late"] - self.skipped["waiting"],
+            planned=len(self.planned),
+            known=self.known,
+            skipped=dict(+self.skipped),
+            grown=actions[Action.READ_ON],
+            replaced=actions[Action.REPLACE],
+            moved=self.moved,
+            gone=self._gone(sightings) if self.is_overwrite else 0,
+            late_example=self.examples.get("late"),
+            waiting_example=self.examples.get("waiting"),
+            replaced_example=self.examples.get("replaced"),
+            mismatch_example=self.examples.get("layout"),
+            newest=newest.location if newest else newest_outside,
+        )
+
+    def _list(self) -> tuple[list[Artifact], str | None]:
+        found: list[Artifact] = []
+        newest_outside: str | None = None
+        for item in self.feed.source.list(self.wanted.listed):
+            if isinstance(item, Artifact):
+                found.append(item)
+                continue
+            self._skip(item.reason, item)
+            if item.reason == "outside window":
+                newest_outside = max(newest_outside or "", item.location)
+        return found, newest_outside
+
+    def _skip(self, reason: str, item: Artifact | Skipped) -> None:
+        self.skipped[reason] += 1
+        self.examples.setdefault(reason, item.location)
+
+    def _consider(self, sighting: Sighting, shape: str) -> None:
+        artifact = sighting.artifact
+        self.moved += sighting.record is not None and sighting.record.location != artifact.location
+        if sighting.relation is Relation.WAITING:
+            self._skip("waiting", artifact)
+            return
+        target = self._target_windows(artifact)
+        if target is None and sighting.relation is not Relation.SAME:
+            is_late = artifact.span is not None and self.wanted.is_late(artifact.span)
+            self._skip("late" if is_late else "outside window", artifact)
+            return
+        planned = self._plan(sighting, target or (), shape)
+        if planned is not None:
+            self._add(planned)
+            return
+        self.known += 1
+        if sighting.is_renamed and sighting.record is not None:
+            self.renamed.append(
+                msgspec.structs.replace(
+                    sighting.record,
+                    location=artifact.location,
+                    version=artifact.version,
+                    size_bytes=artifact.size_bytes,
+                )
             )
-    return Window(start, asked.end or END_OF_TIME)
 
+    def _target_windows(self, artifact: Artifact) -> Windows | None:
+        """Windows of the artifact's rows that should be in the lake; None where it is not wanted now.
 
-def _list_source(
-    number: int, feed: Feed, window: Window, state: PartitionState
-) -> tuple[list[PlannedArtifact], Listing]:
-    planned: list[PlannedArtifact] = []
-    skipped: Counter[str] = Counter()
-    changed: list[str] = []
-    listed = known = 0
-    example: str | None = None
-    newest: Artifact | None = None
-    newest_outside: str | None = None
-    for found in feed.source.list(window):
-        listed += 1
-        if isinstance(found, Skipped):
-            skipped[found.reason] += 1
-            example = example or (found.location if found.reason == "layout" else None)
-            if found.reason == "outside window":
-                newest_outside = max(newest_outside or "", found.location)
-            continue
-        newest = max(newest, found, key=_recency) if newest else found
-        record = state.artifacts.get((feed.source.name, found.location))
-        if record is not None and record.version != found.version:
-            changed.append(found.location)
-            continue
-        wanted = _wanted(number, found, record, window)
-        planned += [wanted] if wanted else []
-        known += wanted is None
-    listing = Listing(
-        source=feed.source.name,
-        type=feed.source.type,
-        listed=listed,
-        planned=len(planned),
-        known=known,
-        skipped=dict(skipped),
-        changed=tuple(changed),
-        mismatch_example=example,
-        newest=newest.location if newest else newest_outside,
-    )
-    return planned, listing
+        A dated artifact is wanted whole. One without a date is wanted for all that was ever asked of its source, so
+        that the order of runs does not matter.
+        """
+        if artifact.span is None:
+            return self.wanted.asked
+        return (ALWAYS,) if self.wanted.includes(artifact.span) else None
+
+    def _plan(self, sighting: Sighting, target: Windows, shape: str) -> PlannedArtifact | None:
+        artifact, record = sighting.artifact, sighting.record
+        if record is None:
+            return self._reading(sighting, Action.TAKE, target, target)
+        kept = merge([*record.kept, *target])
+        missing = without(target, record.kept)
+        if self.is_overwrite and target and self._is_touched(record):
+            return self._reading(sighting, Action.REPLACE, kept, kept)
+        if sighting.relation is Relation.SAME:
+            return self._reading(sighting, Action.WIDEN, missing, kept) if missing else None
+        if sighting.relation is Relation.GROWN:
+            if record.offset == 0:
+                return self._reading(sighting, Action.TAKE, kept, kept)
+            if shape == LINES and not missing and self._can_read_on(artifact, record):
+                return self._reading(sighting, Action.READ_ON, kept, kept)
+        return self._reading(sighting, Action.REPLACE, kept, kept)
+
+    def _is_touched(self, record: ArtifactRecord) -> bool:
+        """Whether an overwritten window reaches what was stored of the artifact."""
+        if record.span is not None:
+            return self.wanted.includes(record.span)
+        if record.first is None or record.last is None:
+            return True
+        rows = Window(record.first, record.last + timedelta.resolution)
+        return any(window.overlaps(rows) for window in self.wanted.windows)
+
+    def _can_read_on(self, artifact: Artifact, record: ArtifactRecord) -> bool:
+        source = self.feed.source
+        if not isinstance(source, Recognising):
+            return False
+        head = source.head(artifact.location)
+        return (
+            head is not None
+            and can_read_on(head)
+            and source.goes_on_at_line_end(artifact.location, mark_of(record))
+        )
+
+    def _reading(self, sighting: Sighting, action: Action, keep: Windows, kept: Windows) -> PlannedArtifact:
+        artifact, record = sighting.artifact, sighting.record
+        is_text = getattr(self.feed.format, "shape", DOCUMENT) != DOCUMENT
+        start = mark_of(record) if action is Action.READ_ON and record is not None else None
+        ready = replace(artifact, start=start, waits=is_text and is_fresh(artifact, self.now))
+        return PlannedArtifact(self.number, ready, action, sighting.identity, keep, kept, record)
+
+    def _add(self, planned: PlannedArtifact) -> None:
+        self.planned.append(planned)
+        if planned.action is Action.REPLACE:
+            self.examples.setdefault("replaced", planned.artifact.location)
+
+    def _gone(self, sightings: Iterable[Sighting]) -> int:
+        """Artifacts of the window that the source no longer has: what was collected of them stays."""
+        seen = {sighting.identity for sighting in sightings}
+        own = (record for record in self.state.artifacts.values() if record.source == self.feed.source.name)
+        return sum(record.identity not in seen and self._is_touched(record) for record in own)
 
 
 def _recency(artifact: Artifact) -> tuple[datetime, str]:
     return artifact.span.start if artifact.span else datetime.min.replace(tzinfo=UTC), artifact.version
-
-
-def _wanted(
-    feed: int, artifact: Artifact, record: ArtifactRecord | None, window: Window
-) -> PlannedArtifact | None:
-    if artifact.span is not None:
-        return PlannedArtifact(feed, artifact) if record is None else None
-    if record is None:
-        return PlannedArtifact(feed, artifact, keep=(window,))
-    missing = subtract(window, record.kept) if record.kept else ()
-    return PlannedArtifact(feed, artifact, keep=missing, is_reread=True) if missing else None
 
 
 def _units(planned: Iterable[PlannedArtifact], newest_first: bool) -> Iterator[Unit]:

@@ -7,23 +7,45 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tailpipe.collect.events import Watcher
+from tailpipe.collect.limits import RejectLimit, parse_reject_limit
 from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, RunOutcome, UnitFailed
-from tailpipe.collect.plan import AskedWindow, PartitionPlan, plan_partition
+from tailpipe.collect.plan import PartitionPlan, plan_partition
+from tailpipe.collect.record import Ending
 from tailpipe.collect.target import Target
+from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons
+from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, SourceError
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.tables.shape import table_schema
-from tailpipe.times import Window
+from tailpipe.times import Window, parse_lookback
 
 MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What the workspace says for partitions that say nothing."""
+
+    lookback: str | None = None
+    lateness: str | None = None
+    max_rejects: str | None = None
+
+    def horizons(self, partition: PartitionConfig) -> Horizons:
+        lookback = partition.lookback or self.lookback or DEFAULT_LOOKBACK
+        lateness = partition.lateness or self.lateness or DEFAULT_LATENESS
+        return Horizons(parse_lookback(lookback), parse_lookback(lateness))
+
+    def reject_limit(self, partition: PartitionConfig) -> RejectLimit | None:
+        text = partition.max_rejects or self.max_rejects
+        return parse_reject_limit(text) if text else None
 
 
 @dataclass
@@ -36,10 +58,11 @@ class Collection:
     targets: Sequence[Target]
     data_dir: Path
     asked: AskedWindow
-    lookback: str | None
     engine: EngineSettings
     now: datetime
     watcher: Watcher
+    defaults: Defaults = field(default_factory=Defaults)
+    is_overwrite: bool = False
     engine_log: Path | None = None
     open_engine: Callable[[EngineSettings, Path | None], AbstractContextManager[Session]] = open_session
 
@@ -59,9 +82,12 @@ class Collection:
 
     def plan_target(self, target: Target) -> PartitionPlan:
         self.watcher.waiting_for(f"listing {target.name}")
-        log = TableLog(self.location(target), table_schema(target.table, TYPE_KEY))
-        state = log.state(target.config.name)
-        return plan_partition(target, state, self.asked, self.lookback, self.now)
+        state = self.log(target).state(target.config.name)
+        horizons = self.defaults.horizons(target.config)
+        return plan_partition(target, state, self.asked, horizons, self.now, self.is_overwrite)
+
+    def log(self, target: Target) -> TableLog:
+        return TableLog(self.location(target), table_schema(target.table, TYPE_KEY))
 
     def _check_writable(self) -> None:
         try:
@@ -100,8 +126,18 @@ class _Runner:
         failure = UnitFailed(UNLISTED, 0, str(error))
         window = Window(self._collection.now, self._collection.now)
         outcome = PartitionOutcome(target.name, window, (), failed=(failure,))
+        state = self._collection.log(target).state(target.config.name)
+        if state.version:
+            self._leave_record(PartitionPlan(target, window, state, (), ()), outcome)
         self._collection.watcher.partition_finished(outcome)
         return outcome
+
+    def _leave_record(self, plan: PartitionPlan, outcome: PartitionOutcome) -> None:
+        collection = self._collection
+        ending = Ending(
+            plan, outcome, self._run_id, collection.engine.name, collection.now, datetime.now(UTC)
+        )
+        ending.leave(collection.log(plan.target))
 
     def _run(self, plan: PartitionPlan) -> PartitionOutcome:
         """Plans again, on top of what the other one committed, when another collector was faster."""
@@ -111,6 +147,7 @@ class _Runner:
             watcher.partition_planned(plan)
             try:
                 outcome = _joined(done, self._run_once(plan))
+                self._leave_record(plan, outcome)
                 watcher.partition_finished(outcome)
                 return outcome
             except _Overtaken as overtaken:
@@ -136,6 +173,7 @@ class _Runner:
             run_id=self._run_id,
             now=self._collection.now,
             is_embedded=self._collection.engine.is_embedded,
+            reject_limit=self._collection.defaults.reject_limit(plan.target.config),
         )
         try:
             return run.execute()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
+from tailpipe.collect.jobs import artifact_constants
 from tailpipe.collect.outcome import Rows
-from tailpipe.collect.plan import PlannedArtifact, Unit
+from tailpipe.collect.plan import Action, PlannedArtifact, Unit
 from tailpipe.collect.target import Target
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.manifest import ArtifactRecord
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -18,15 +21,29 @@ class UnitTally:
     """`errors` holds a sentence per artifact that could not be read."""
 
     unit: Unit
+    run: str
+    now: datetime
     files: list[FileFact] = field(default_factory=list)
     rejects: list[RejectsFact] = field(default_factory=list)
     records: list[ArtifactRecord] = field(default_factory=list)
     errors: dict[tuple[int, str], str] = field(default_factory=dict)
+    by_artifact: dict[tuple[int, str], Rows] = field(default_factory=dict)
     raw_bytes: int = 0
+    rows: Rows = field(default_factory=Rows)
 
-    @property
-    def rows(self) -> Rows:
-        return sum((_rows(record) for record in self.records), Rows())
+    def add(self, planned: PlannedArtifact, target: Target, read: ReadFact, counts: RowsFact) -> None:
+        """One artifact that was read to its end."""
+        rows = Rows(
+            read=read.rows,
+            stored=counts.stored,
+            filtered=read.rows - counts.stored - counts.rejected,
+            outside=counts.outside,
+            rejected=counts.rejected,
+        )
+        self.rows += rows
+        self.by_artifact[planned.key] = rows
+        self.raw_bytes += read.size_bytes
+        self.records.append(_record(target, planned, read, rows, counts, self.run, self.now))
 
     @property
     def written(self) -> list[str]:
@@ -42,7 +59,7 @@ def add_facts(
     """`slots` says which unit and artifact the numbers in the facts mean. Facts may come in any order."""
     reads: dict[int, ReadFact] = {}
     errors: dict[int, str] = {}
-    stored: dict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
+    counts: dict[int, RowsFact] = {}
     for fact in facts:
         match fact:
             case FileFact():
@@ -54,8 +71,7 @@ def add_facts(
             case ErrorFact():
                 errors[fact.slot] = fact.message
             case RowsFact():
-                counts = (fact.stored, fact.outside, fact.rejected)
-                stored[fact.slot] = [a + b for a, b in zip(stored[fact.slot], counts, strict=True)]
+                counts[fact.slot] = _sum(counts.get(fact.slot), fact)
     for slot, (unit, planned) in enumerate(slots):
         tally = tallies[unit.key]
         if slot in errors:
@@ -63,34 +79,75 @@ def add_facts(
         elif slot not in reads:
             tally.errors[planned.key] = f"{planned.artifact.location}: the engine did not read it to its end"
         else:
-            tally.raw_bytes += reads[slot].size_bytes
-            tally.records.append(_record(target, planned, reads[slot].rows, *stored[slot]))
+            tally.add(planned, target, reads[slot], counts.get(slot) or RowsFact(slot, 0, 0, 0))
+
+
+def _sum(a: RowsFact | None, b: RowsFact) -> RowsFact:
+    if a is None:
+        return b
+    firsts = [fact.first for fact in (a, b) if fact.first is not None]
+    lasts = [fact.last for fact in (a, b) if fact.last is not None]
+    return RowsFact(
+        b.slot,
+        a.stored + b.stored,
+        a.outside + b.outside,
+        a.rejected + b.rejected,
+        min(firsts, default=None),
+        max(lasts, default=None),
+    )
 
 
 def _record(
-    target: Target, planned: PlannedArtifact, rows: int, stored: int, outside: int, rejected: int
+    target: Target,
+    planned: PlannedArtifact,
+    read: ReadFact,
+    rows: Rows,
+    span: RowsFact,
+    run: str,
+    now: datetime,
 ) -> ArtifactRecord:
-    artifact = planned.artifact
+    """What is known of the artifact after this reading, together with what was known before."""
+    artifact, known = planned.artifact, planned.record
+    total, first, last = rows, _moment(span.first), _moment(span.last)
+    if known is not None and planned.action in (Action.READ_ON, Action.WIDEN):
+        total = _total(known, rows, is_reread=planned.action is Action.WIDEN)
+        first = min((moment for moment in (known.first, first) if moment), default=None)
+        last = max((moment for moment in (known.last, last) if moment), default=None)
     return ArtifactRecord(
         source=target.feeds[planned.feed].source.name,
+        identity=planned.identity,
         location=artifact.location,
         version=artifact.version,
         size_bytes=artifact.size_bytes,
         span=artifact.span,
-        kept=planned.keep,
-        rows=rows,
-        stored=stored,
-        filtered=rows - stored - outside - rejected,
-        outside=outside,
-        rejected=rejected,
+        kept=planned.kept,
+        offset=read.offset,
+        position=read.position,
+        head=read.head,
+        tail=read.tail,
+        waiting_bytes=read.held_bytes,
+        constants=artifact_constants(artifact),
+        rows=total.read,
+        stored=total.stored,
+        filtered=total.filtered - total.outside,
+        outside=total.outside,
+        rejected=total.rejected,
+        first=first,
+        last=last,
+        collected_at=now,
+        run=run,
     )
 
 
-def _rows(record: ArtifactRecord) -> Rows:
-    return Rows(
-        read=record.rows,
-        stored=record.stored,
-        filtered=record.filtered + record.outside,
-        outside=record.outside,
-        rejected=record.rejected,
-    )
+def _total(known: ArtifactRecord, rows: Rows, is_reread: bool) -> Rows:
+    """Records that were read again are the same ones: only what was stored of them is more."""
+    if not is_reread:
+        before = Rows(known.rows, known.stored, known.filtered + known.outside, known.outside, known.rejected)
+        return before + rows
+    stored = known.stored + rows.stored
+    filtered = rows.read - stored - known.rejected
+    return Rows(rows.read, stored, filtered, max(0, filtered - known.filtered), known.rejected)
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)

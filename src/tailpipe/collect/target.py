@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -69,6 +69,13 @@ def make_target(partition: PartitionConfig, config: Config, table: Table, regist
     for feed in feeds:
         recipe(target, feed.format, declared_fields(feed.format))
     return target
+
+
+def only_sources(target: Target, names: Sequence[str]) -> Target:
+    """The target with some of its sources; none named means all."""
+    if not names:
+        return target
+    return replace(target, feeds=tuple(feed for feed in target.feeds if feed.source.name in names))
 
 
 def check_engine(targets: Iterable[Target], engine: str) -> None:

@@ -29,13 +29,18 @@ def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | 
 
 
 def reject_files(data_dir: Path, table: str) -> list[str]:
-    """Absolute paths of the quarantine files that commits name."""
-    from tailpipe.lake.log import manifest_paths
+    """Absolute paths of the quarantine files that count: those that commits added and none took away."""
+    from tailpipe.lake.log import history_paths
     from tailpipe.lake.manifest import read_header
 
     location = str(table_location(data_dir, table))
-    headers = (read_header(location, path) for path in manifest_paths(location))
-    return [f"{location}/{path}" for header in headers for path in header.rejects]
+    live: dict[str, None] = {}
+    for paths in history_paths(location).values():
+        for header in (read_header(location, path) for path in paths):
+            for removed in header.removed_rejects:
+                live.pop(removed, None)
+            live |= dict.fromkeys(header.rejects)
+    return [f"{location}/{path}" for path in live]
 
 
 def _duckdb_type(metadata: Mapping[str, Any], key: str) -> str:

@@ -55,7 +55,7 @@ def partition_history(data_dir: Path, table: str, partition: str) -> History | N
         commits=len(manifests),
         artifacts=len({(record.source, record.location) for record in records}),
         rejected=sum(record.rejected for record in records),
-        last_commit=max(manifest.header.written_at for manifest in manifests),
+        last_commit=max(manifest.header.written_at for manifest in manifests).isoformat(timespec="seconds"),
     )
 
 

@@ -10,11 +10,12 @@ import json
 import re
 import time
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, UnknownOutcome
@@ -22,12 +23,24 @@ from tailpipe.lake.facts import FileFact
 from tailpipe.lake.failure import delta_message
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import LOG, PARTITION_COLUMNS, manifest_path
-from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, read_manifest, write_manifest
-from tailpipe.times import merge
+from tailpipe.lake.manifest import (
+    ArtifactRecord,
+    Failure,
+    Header,
+    Manifest,
+    RunReport,
+    Windows,
+    read_manifest,
+    windows_text,
+    write_manifest,
+)
+from tailpipe.lake.removal import LiveFile, live_files, remove_action
+from tailpipe.lake.state import PartitionState, fold
 
 TYPE_KEY = "tailpipe.type"
 _MANIFEST_KEY = "tailpipe.manifest"
 _PARTITION_KEY = "tailpipe.partition"
+_SNAPSHOT_KEY = "tailpipe.snapshot"
 
 _ENTRY = re.compile(r"[0-9]{20}\.json")
 
@@ -36,27 +49,28 @@ _CONFIGURATION = {"delta.enableExpiredLogCleanup": "false"}
 
 
 @dataclass(frozen=True)
-class UnitCommit:
-    """One atomic change: all that one unit stored, and what it was made of."""
+class Change:
+    """One atomic change: files that come and go, what they were made of, and what a run claims.
+
+    See `manifest.Header` for the words. A snapshot names every artifact, window, failure and reject file there is.
+    """
 
     partition: str
+    kind: str
     unit: str
     run: str
-    files: tuple[FileFact, ...]
-    rejects: tuple[str, ...]
-    artifacts: tuple[ArtifactRecord, ...]
-
-
-@dataclass(frozen=True)
-class PartitionState:
-    """What is collected of a partition at one version of its application transaction."""
-
-    version: int
-    artifacts: Mapping[tuple[str, str], ArtifactRecord]
-
-    @property
-    def is_new(self) -> bool:
-        return not self.artifacts
+    files: tuple[FileFact, ...] = ()
+    removed: tuple[LiveFile, ...] = ()
+    rejects: tuple[str, ...] = ()
+    removed_rejects: tuple[str, ...] = ()
+    artifacts: tuple[ArtifactRecord, ...] = ()
+    asked: Mapping[str, Windows] = field(default_factory=dict)
+    covered: Mapping[str, Windows] = field(default_factory=dict)
+    deleted: Windows = ()
+    forgotten: tuple[tuple[str, str], ...] = ()
+    failures: tuple[Failure, ...] = ()
+    report: RunReport | None = None
+    is_snapshot: bool = False
 
 
 class TableLog:
@@ -73,15 +87,17 @@ class TableLog:
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
         self.refresh()
-        known: dict[tuple[str, str], ArtifactRecord] = {}
-        for path in manifest_paths(self.location, partition):
-            for record in read_manifest(self.location, path).artifacts:
-                key = (record.source, record.location)
-                known[key] = _joined(known[key], record) if key in known else record
-        return PartitionState(self._transaction_version(partition), known)
+        return fold(self._transaction_version(partition), read_history(self.location, partition))
 
-    def commit(self, change: UnitCommit, expected_version: int) -> int:
-        """Makes the unit visible and returns the new version.
+    def live_files(self, partition: str) -> list[LiveFile]:
+        """Data files that are visible now."""
+        if self._delta is None:
+            return []
+        self._delta.update_incremental()
+        return live_files(self._delta, partition)
+
+    def commit(self, change: Change, expected_version: int) -> int:
+        """Makes the change visible and returns the new version.
 
         Raises UnknownOutcome if nobody can say whether it is visible; after any other error it is not.
         """
@@ -122,54 +138,66 @@ class TableLog:
     def _add_new_columns(self) -> None:
         from deltalake import Schema
 
-        stored = {field.name.lower(): field for field in self._delta.schema().fields}
+        stored = {column.name.lower(): column for column in self._delta.schema().fields}
         wanted = Schema.from_arrow(self._schema).fields
-        for field in wanted:
-            old = stored.get(field.name.lower())
-            if old is not None and old.name != field.name:
+        for column in wanted:
+            old = stored.get(column.name.lower())
+            if old is not None and old.name != column.name:
                 raise LakeError(
-                    f'{self.location}: column "{field.name}" is stored as "{old.name}" and cannot be a second one',
+                    f'{self.location}: column "{column.name}" is stored as "{old.name}" and cannot be a second one',
                     hint=f'spell it "{old.name}", or give the column another name',
                 )
-            if old is not None and old.type != field.type:
+            if old is not None and old.type != column.type:
                 raise LakeError(
-                    f'{self.location}: column "{field.name}" is stored as {_type_name(old)} '
-                    f"and cannot become {_type_name(field)}",
+                    f'{self.location}: column "{column.name}" is stored as {_type_name(old)} '
+                    f"and cannot become {_type_name(column)}",
                     hint="give the column another name, or collect into another table",
                 )
-        new = [field for field in wanted if field.name.lower() not in stored]
+        new = [column for column in wanted if column.name.lower() not in stored]
         if new:
             self._delta.alter.add_columns(new)
             self._delta.update_incremental()
 
-    def _write_manifest(self, change: UnitCommit, version: int) -> str:
+    def _write_manifest(self, change: Change, version: int) -> str:
         header = Header(
             partition=change.partition,
+            kind=change.kind,
             unit=change.unit,
             run=change.run,
-            written_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            written_at=datetime.now(UTC),
             files=tuple(fact.path for fact in change.files),
             rejects=change.rejects,
+            removed_rejects=change.removed_rejects,
+            asked=_texts(change.asked),
+            covered=_texts(change.covered),
+            deleted=windows_text(change.deleted),
+            forgotten=change.forgotten,
+            failures=change.failures,
+            report=change.report,
+            is_snapshot=change.is_snapshot,
         )
         name = manifest_path(change.partition, f"{version:08d}-{uuid.uuid4().hex}")
         write_manifest(self.location, name, Manifest(header, change.artifacts))
         return name
 
-    def _append(self, change: UnitCommit, manifest: str, version: int) -> None:
+    def _append(self, change: Change, manifest: str, version: int) -> None:
         from deltalake import CommitProperties, Transaction
         from deltalake.exceptions import CommitFailedError, DeltaError
 
+        marks = {_SNAPSHOT_KEY: "true"} if change.is_snapshot else {}
         properties = CommitProperties(
             custom_metadata={
                 _MANIFEST_KEY: manifest,
                 _PARTITION_KEY: change.partition,
+                "tailpipe.kind": change.kind,
                 "tailpipe.unit": change.unit,
+                **marks,
             },
             app_transactions=[Transaction(_application(change.partition), version)],
         )
         try:
             self._delta.create_write_transaction(
-                [_add_action(fact) for fact in change.files],
+                [*map(_add_action, change.files), *map(remove_action, change.removed)],
                 "append",
                 self._delta.schema(),
                 list(PARTITION_COLUMNS),
@@ -183,7 +211,7 @@ class TableLog:
                 raise self._conflict(change.partition) from error
             raise self._failed(change, error) from error
 
-    def _names(self, manifest: str, change: UnitCommit) -> bool:
+    def _names(self, manifest: str, change: Change) -> bool:
         try:
             return manifest in manifest_paths(self.location, change.partition)
         except (OSError, ValueError) as error:
@@ -192,7 +220,7 @@ class TableLog:
                 hint="collect again when the lake can be reached: what is there already is not stored twice",
             ) from error
 
-    def _failed(self, change: UnitCommit, error: Exception) -> LakeError:
+    def _failed(self, change: Change, error: Exception) -> LakeError:
         what = f"commit of {change.partition} {change.unit} failed: {delta_message(error)}"
         return LakeError(
             f"{self.location}: {what}. Nothing of it is visible.",
@@ -212,6 +240,27 @@ def column_names(location: str) -> tuple[str, ...]:
     return tuple(field.name for field in delta.schema().fields) if delta is not None else ()
 
 
+def read_history(location: str, partition: str) -> list[Manifest]:
+    """Manifests of a partition that still matter, oldest first: the last snapshot and those after it."""
+    return [read_manifest(location, path) for path in history_paths(location, partition).get(partition, ())]
+
+
+def history_paths(location: str, partition: str | None = None) -> dict[str, list[str]]:
+    """The same by their paths, of one partition or of all."""
+    paths: dict[str, list[str]] = {}
+    is_complete: set[str] = set()
+    for entry in _commit_infos(location, newest_first=True):
+        name = entry.get(_PARTITION_KEY)
+        if name is None or name in is_complete or partition not in (None, name):
+            continue
+        paths.setdefault(name, []).insert(0, entry[_MANIFEST_KEY])
+        if _SNAPSHOT_KEY in entry:
+            is_complete.add(name)
+            if name == partition:
+                break
+    return paths
+
+
 def manifest_paths(location: str, partition: str | None = None) -> list[str]:
     """Manifests that the log names, oldest first; of one partition or of all."""
     return [
@@ -221,18 +270,18 @@ def manifest_paths(location: str, partition: str | None = None) -> list[str]:
     ]
 
 
-def _commit_infos(location: str) -> Iterable[dict[str, Any]]:
+def _commit_infos(location: str, newest_first: bool = False) -> Iterator[dict[str, Any]]:
     from pyarrow import fs
 
     filesystem, base = table_filesystem(location)
     infos = filesystem.get_file_info(fs.FileSelector(f"{base}/{LOG}", allow_not_found=True))
-    entries = sorted(info.path for info in infos if _ENTRY.fullmatch(info.base_name))
+    entries = sorted((info.path for info in infos if _ENTRY.fullmatch(info.base_name)), reverse=newest_first)
     for path in entries:
         with filesystem.open_input_stream(path) as stream:
             # delta-rs writes commitInfo first; only that line is of interest.
             for line in stream.read().splitlines():
                 if line.startswith(b'{"commitInfo"'):
-                    yield json.loads(line)["commitInfo"]
+                    yield msgspec.json.decode(line)["commitInfo"]
                     break
 
 
@@ -269,12 +318,8 @@ def _add_action(fact: FileFact) -> Any:
     return AddAction(fact.path, fact.size_bytes, fact.partition_values, now, True, json.dumps(statistics))
 
 
-def _joined(old: ArtifactRecord, new: ArtifactRecord) -> ArtifactRecord:
-    """Two commits took parts of one artifact. A changed artifact speaks for itself alone."""
-    if old.version != new.version:
-        return new
-    kept = merge([*old.kept, *new.kept]) if old.kept and new.kept else ()
-    return ArtifactRecord(**{**vars(new), "kept": kept, "stored": old.stored + new.stored})
+def _texts(windows: Mapping[str, Windows]) -> dict[str, tuple[str, ...]]:
+    return {source: windows_text(parts) for source, parts in windows.items()}
 
 
 def _type_name(field: Any) -> str:

@@ -84,3 +84,7 @@ class Recognising(Protocol):
     def holds(self, location: str, mark: Mark) -> bool:
         """Whether the plain content at the location begins with what the mark was made of."""
         ...
+
+    def goes_on_at_line_end(self, location: str, mark: Mark) -> bool:
+        """Whether a new line follows the mark, and not the rest of a last line that was taken for whole."""
+        ...

@@ -13,8 +13,16 @@ from deltalake import DeltaTable
 from tailpipe.errors import ConflictError, LakeError
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.log import TYPE_KEY, TableLog, UnitCommit, manifest_paths
-from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, read_manifest, write_manifest
+from tailpipe.lake.log import TYPE_KEY, Change, TableLog, manifest_paths
+from tailpipe.lake.manifest import (
+    ArtifactRecord,
+    Failure,
+    Header,
+    Manifest,
+    read_manifest,
+    windows_text,
+    write_manifest,
+)
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -27,6 +35,7 @@ SCHEMA = pa.schema(
         pa.field("tp_date", pa.date32(), metadata={TYPE_KEY: "DATE"}),
     ]
 )
+ALWAYS = Window(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
 JUNE = Window(datetime(2024, 6, 1, tzinfo=UTC), datetime(2024, 7, 1, tzinfo=UTC))
 JULY = Window(datetime(2024, 7, 1, tzinfo=UTC), datetime(2024, 8, 1, tzinfo=UTC))
 
@@ -55,12 +64,26 @@ def data_file(location: str, name: str, partition: str = "p", message: str = "m"
 
 
 def record(location: str = "a.log", version: str = "1", kept: tuple[Window, ...] = ()) -> ArtifactRecord:
-    return ArtifactRecord("file", location, version, 10, None, kept, 3, 1, 1, 0, 1)
+    return ArtifactRecord(
+        "file",
+        location,
+        location,
+        version,
+        10,
+        None,
+        kept or (ALWAYS,),
+        rows=3,
+        stored=1,
+        filtered=1,
+        rejected=1,
+    )
 
 
-def change(location: str, name: str, partition: str = "p", *records: ArtifactRecord) -> UnitCommit:
+def change(location: str, name: str, partition: str = "p", *records: ArtifactRecord) -> Change:
     file = data_file(location, name, partition)
-    return UnitCommit(partition, "2024-06-01", "run", (file,), (), records or (record(f"{name}.log"),))
+    return Change(
+        partition, "collect", "2024-06-01", "run", (file,), artifacts=records or (record(f"{name}.log"),)
+    )
 
 
 def visible(location: str) -> int:
@@ -87,7 +110,7 @@ def test_data_and_state_become_true_together(location: str) -> None:
 def test_a_manifest_that_no_commit_names_does_not_count(location: str) -> None:
     log = TableLog(location, SCHEMA)
     log.commit(change(location, "a"), 0)
-    header = Header("p", "2024-06-02", "run", "2024-06-02T00:00:00+00:00", (), ())
+    header = Header("p", "collect", "2024-06-02", "run", JUNE.start)
     write_manifest(location, "_manifests/p/00000002-stray.parquet", Manifest(header, (record("stray.log"),)))
     assert set(log.state("p").artifacts) == {("file", "a.log")}
 
@@ -114,19 +137,50 @@ def test_collectors_of_different_partitions_do_not_disturb_each_other(location: 
     assert len(manifest_paths(location, "q")) == 1
 
 
-def test_parts_of_an_artifact_add_up_and_a_changed_one_speaks_for_itself(location: str) -> None:
+def test_the_last_record_of_an_artifact_counts(location: str) -> None:
     log = TableLog(location, SCHEMA)
     log.commit(change(location, "a", "p", record("x.log", kept=(JUNE,))), 0)
-    log.commit(change(location, "b", "p", record("x.log", kept=(JULY,))), 1)
-    joined = log.state("p").artifacts["file", "x.log"]
-    assert (joined.kept, joined.stored) == ((Window(JUNE.start, JULY.end),), 2)
-    log.commit(change(location, "c", "p", record("x.log", version="2", kept=(JUNE,))), 2)
-    assert log.state("p").artifacts["file", "x.log"] == record("x.log", version="2", kept=(JUNE,))
+    log.commit(change(location, "b", "p", record("x.log", version="2", kept=(JUNE, JULY))), 1)
+    assert log.state("p").artifacts == {("file", "x.log"): record("x.log", version="2", kept=(JUNE, JULY))}
 
 
 def test_manifests_survive_a_round_trip(location: str) -> None:
-    header = Header("p", "u", "r", "2024-06-02T00:00:00+00:00", ("f.parquet",), ("r.parquet",))
-    dated = ArtifactRecord("s3", "key ü", "etag", 2**40, JUNE, (JUNE, JULY), 9, 3, 2, 1, 3)
+    failure = Failure("2024-06-01", "it broke", 3, JUNE.end, "r")
+    header = Header(
+        "p",
+        "collect",
+        "u",
+        "r",
+        JUNE.start,
+        files=("f.parquet",),
+        rejects=("r.parquet",),
+        asked={"s3": windows_text([JUNE])},
+        failures=(failure,),
+    )
+    dated = ArtifactRecord(
+        "s3",
+        "key ü",
+        "elsewhere",
+        "etag",
+        2**40,
+        JUNE,
+        (JUNE, JULY),
+        offset=7,
+        position=2,
+        head="h",
+        tail="t",
+        waiting_bytes=1,
+        constants={"tp_source_name": "group"},
+        rows=9,
+        stored=3,
+        filtered=2,
+        outside=1,
+        rejected=3,
+        first=JUNE.start,
+        last=JUNE.end,
+        collected_at=JULY.end,
+        run="r",
+    )
     manifest = Manifest(header, (dated, record()))
     write_manifest(location, "_manifests/p/x.parquet", manifest)
     assert read_manifest(location, "_manifests/p/x.parquet") == manifest
@@ -193,7 +247,7 @@ def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
     Path(location, "_delta_log", "_last_checkpoint").mkdir()
     for version in range(1, 102):
         assert (
-            log.commit(UnitCommit("p", "u", "run", (), (), (record(f"{version}.log"),)), version)
+            log.commit(Change("p", "collect", "u", "run", artifacts=(record(f"{version}.log"),)), version)
             == version + 1
         )
     assert log.commit(change(location, "b"), 102) == 103
@@ -212,7 +266,10 @@ def test_a_log_that_is_not_one_is_a_lake_error(location: str) -> None:
 
 def test_reject_files_are_those_that_commits_name(location: str) -> None:
     log = TableLog(location, SCHEMA)
-    log.commit(UnitCommit("p", "u", "run", (), ("_rejects/p/a.parquet",), (record(),)), 0)
+    log.commit(
+        Change("p", "collect", "u", "run", rejects=("_rejects/p/a.parquet", "_rejects/p/b.parquet")), 0
+    )
+    log.commit(Change("p", "drop", "u", "run", removed_rejects=("_rejects/p/b.parquet",)), 1)
     Path(location, "_rejects", "p").mkdir(parents=True)
     Path(location, "_rejects", "p", "stray.parquet").write_bytes(b"")
     assert reject_files(Path(location).parent, "app_log") == [f"{location}/_rejects/p/a.parquet"]

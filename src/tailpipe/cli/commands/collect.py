@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tailpipe.collect.plan import AskedWindow
+    from tailpipe.collect.windows import AskedWindow
 
 HELP = "Collect logs into the lake."
 
@@ -37,6 +37,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024 or T-30d (units Y m W d H M)",
     )
     parser.add_argument("--to", dest="end", metavar="TIME", help="the same; a date includes that day")
+    parser.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="read what the window touches again, and replace what was stored of it",
+    )
     parser.add_argument("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
     parser.add_argument("--dry-run", action="store_true", help="show the plan and do nothing")
     parser.add_argument(
@@ -60,9 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.summary import exit_code, print_plan, print_summary
-    from tailpipe.collect.run import Collection
+    from tailpipe.collect.run import Collection, Defaults
     from tailpipe.collect.selection import select
-    from tailpipe.collect.target import check_engine, make_targets
+    from tailpipe.collect.target import check_engine, make_targets, only_sources
     from tailpipe.engine.settings import engine_settings
 
     setup = load_setup(arguments)
@@ -71,18 +76,20 @@ def run(arguments: argparse.Namespace) -> int:
         make_targets(setup.config, setup.registry),
         lambda target: [feed.source.name for feed in target.feeds],
     )
-    targets = [selection.chosen for selection in selections]
-    engine = engine_settings(setup.workspace, os.environ, arguments.engine)
+    targets = [only_sources(selection.chosen, selection.sources) for selection in selections]
+    workspace = setup.workspace
+    engine = engine_settings(workspace, os.environ, arguments.engine)
     check_engine(targets, engine.name)
     with interruptible(), make_watcher(is_shown=arguments.progress == "true") as watcher:
         collection = Collection(
             targets=targets,
             data_dir=setup.data_dir,
             asked=_asked_window(arguments, setup.now),
-            lookback=setup.workspace.lookback,
             engine=engine,
             now=setup.now,
             watcher=watcher,
+            defaults=Defaults(workspace.lookback, workspace.lateness, workspace.max_rejects),
+            is_overwrite=arguments.overwrite,
             engine_log=Path("/dev/stderr") if arguments.debug else None,
         )
         if arguments.dry_run:
@@ -96,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
-    from tailpipe.collect.plan import AskedWindow
+    from tailpipe.collect.windows import AskedWindow
     from tailpipe.errors import UsageError
     from tailpipe.times import parse_moment
 

@@ -1,0 +1,194 @@
+"""Known content in what a source shows now: unchanged, grown, moved, or changed for good.
+
+Content is known again by its beginning and by what stood before the point up to which it was read. That speaks only
+for a file that left its old place: equal files at two living places are two artifacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+
+from tailpipe.formats.format import DOCUMENT
+from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.sources.artifact import Artifact, Mark, Recognising, Source
+from tailpipe.sources.fingerprint import HEAD_BYTES, digest
+from tailpipe.times import Window
+
+# A last line without its end is taken for whole when nobody has written to the file for this long.
+QUIET = timedelta(minutes=10)
+_PACKED = frozenset({"gz", "bz2", "xz", "zst"})
+
+
+class Relation(Enum):
+    NEW = "new"
+    SAME = "same"
+    GROWN = "grown"
+    CHANGED = "changed"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """An artifact as listed, and the content it is known as. `identity` names the content for good."""
+
+    artifact: Artifact
+    relation: Relation
+    identity: str
+    record: ArtifactRecord | None = None
+
+    @property
+    def is_renamed(self) -> bool:
+        """Nothing new in it, but it lies elsewhere or has another version than its record says."""
+        record = self.record
+        return (
+            self.relation is Relation.SAME
+            and record is not None
+            and (record.location, record.version) != (self.artifact.location, self.artifact.version)
+        )
+
+
+def mark_of(record: ArtifactRecord) -> Mark:
+    return Mark(record.offset, record.position, record.head, record.tail)
+
+
+def is_fresh(artifact: Artifact, now: datetime) -> bool:
+    """Whether somebody may still be writing it; a time in the future says nothing else."""
+    return artifact.modified is not None and now - artifact.modified < QUIET
+
+
+def recognise(
+    source: Source,
+    shape: str,
+    records: Mapping[tuple[str, str], ArtifactRecord],
+    found: Sequence[Artifact],
+    listed: Window,
+    now: datetime,
+) -> list[Sighting]:
+    """One sighting per artifact, in the order in which they were listed."""
+    return _Recogniser(source, shape, records, listed, now).run(found)
+
+
+@dataclass
+class _Recogniser:
+    source: Source
+    shape: str
+    records: Mapping[tuple[str, str], ArtifactRecord]
+    listed: Window
+    now: datetime
+    seen: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        own = [record for record in self.records.values() if record.source == self.source.name]
+        self.own = {record.identity: record for record in own}
+        self.at = {record.location: record for record in own}
+        self.recognising = self.source if isinstance(self.source, Recognising) else None
+
+    def run(self, found: Sequence[Artifact]) -> list[Sighting]:
+        in_place = {artifact.location: self._in_place(artifact) for artifact in found}
+        unplaced = [artifact for artifact in found if in_place[artifact.location] is None]
+        elsewhere = dict(self._elsewhere(unplaced, {artifact.location for artifact in found}))
+        return [
+            in_place[artifact.location] or elsewhere.get(artifact.location) or self._leftover(artifact)
+            for artifact in found
+        ]
+
+    def _in_place(self, artifact: Artifact) -> Sighting | None:
+        """None where the place is new, or holds something else than it did."""
+        record = self.at.get(artifact.location)
+        if record is None:
+            return None
+        relation = self._relation(artifact, record)
+        if relation is None:
+            return None
+        self.seen.add(record.identity)
+        return Sighting(artifact, relation, record.identity, record)
+
+    def _relation(self, artifact: Artifact, record: ArtifactRecord) -> Relation | None:
+        if record.version == artifact.version:
+            is_ready = record.waiting_bytes and not is_fresh(artifact, self.now)
+            return Relation.GROWN if is_ready else Relation.SAME
+        if self.recognising is None:
+            return Relation.CHANGED
+        if record.offset == 0:
+            return Relation.GROWN
+        if not self.recognising.holds(artifact.location, mark_of(record)):
+            return None
+        if artifact.size_bytes == record.size_bytes and not record.waiting_bytes:
+            return Relation.SAME
+        return Relation.GROWN if self.shape != DOCUMENT else Relation.CHANGED
+
+    def _elsewhere(self, unplaced: Sequence[Artifact], places: set[str]) -> Iterator[tuple[str, Sighting]]:
+        """Content that left its old place and lies at a new one."""
+        if self.recognising is None or not unplaced:
+            return
+        departed = [record for record in self.own.values() if self._may_have_left(record, places)]
+        by_head = _by_head(departed)
+        lengths = sorted({length for length, _ in by_head}, reverse=True)
+        for artifact in unplaced if by_head else ():
+            head = self.recognising.head(artifact.location) or b""
+            heads = ((length, digest(head[:length])) for length in lengths if length <= len(head))
+            candidates = [record for key in heads for record in by_head.get(key, ())]
+            record = self._first_held(artifact, candidates, places)
+            if record is not None:
+                self.seen.add(record.identity)
+                is_whole = artifact.size_bytes == record.offset
+                relation = Relation.SAME if is_whole or self.shape == DOCUMENT else Relation.GROWN
+                yield artifact.location, Sighting(artifact, relation, record.identity, record)
+
+    def _may_have_left(self, record: ArtifactRecord, places: set[str]) -> bool:
+        """Cheap to say: whether it left is asked of those whose beginning turned up elsewhere."""
+        is_expected = record.span is None or record.span.overlaps(self.listed)
+        return (
+            record.identity not in self.seen
+            and record.offset > 0
+            and (is_expected or record.location in places)
+        )
+
+    def _first_held(
+        self, artifact: Artifact, candidates: Iterable[ArtifactRecord], places: set[str]
+    ) -> ArtifactRecord | None:
+        assert self.recognising is not None
+        for record in sorted(candidates, key=lambda record: -record.offset):
+            if record.identity in self.seen:
+                continue
+            mark = mark_of(record)
+            has_left = record.location in places or not self.recognising.holds(record.location, mark)
+            if has_left and self.recognising.holds(artifact.location, mark):
+                return record
+        return None
+
+    def _leftover(self, artifact: Artifact) -> Sighting:
+        """A new place, or new content in a known one whose old content is nowhere to be seen.
+
+        Lines without a date are a log that was rotated away or emptied: what was collected of it stays. Other things
+        are new versions of what they were.
+        """
+        record = self.at.get(artifact.location)
+        if self._is_being_packed(artifact):
+            return Sighting(artifact, Relation.WAITING, artifact.location)
+        is_replaced = record is not None and record.identity not in self.seen
+        if record is not None and is_replaced and (artifact.span is not None or self.shape == DOCUMENT):
+            return Sighting(artifact, Relation.CHANGED, record.identity, record)
+        return Sighting(artifact, Relation.NEW, self._new_identity(artifact))
+
+    def _is_being_packed(self, artifact: Artifact) -> bool:
+        """`app.log.1.gz` is written beside `app.log.1`, which goes when it is whole: both hold the same lines."""
+        original, _, extension = artifact.location.rpartition(".")
+        return extension in _PACKED and original in self.at and is_fresh(artifact, self.now)
+
+    def _new_identity(self, artifact: Artifact) -> str:
+        if artifact.location not in self.own:
+            return artifact.location
+        head = (self.recognising.head(artifact.location) if self.recognising else None) or b""
+        identity = f"{artifact.location}#{digest(head)}"
+        return identity if identity not in self.own else f"{identity}-{artifact.version}"
+
+
+def _by_head(records: Iterable[ArtifactRecord]) -> dict[tuple[int, str], list[ArtifactRecord]]:
+    by_head: dict[tuple[int, str], list[ArtifactRecord]] = {}
+    for record in records:
+        by_head.setdefault((min(record.offset, HEAD_BYTES), record.head), []).append(record)
+    return by_head

@@ -1,0 +1,131 @@
+"""What a run leaves in the log beside its units: what it covered, what failed, how it ended.
+
+Runs that found nothing new leave it only now and then, so that a log does not grow by looking at it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from tailpipe.collect.outcome import PartitionOutcome
+from tailpipe.collect.plan import PartitionPlan
+from tailpipe.collect.windows import END_OF_TIME, claimed
+from tailpipe.errors import ConflictError
+from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.manifest import Failure, RunReport
+from tailpipe.lake.state import PartitionState, without
+from tailpipe.times import Window, day_window
+
+KIND = "run"
+# So many manifests may have to be read to know a partition before a snapshot takes their place.
+MANIFESTS_PER_SNAPSHOT = 64
+IDLE_INTERVAL = timedelta(hours=1)
+_MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A run over one partition that came to its end."""
+
+    plan: PartitionPlan
+    outcome: PartitionOutcome
+    run: str
+    engine: str
+    started_at: datetime
+    finished_at: datetime
+
+    def leave(self, log: TableLog) -> None:
+        """Writes the record, on top of whatever other collectors committed meanwhile.
+
+        It only helps later runs to look at less: where others are faster all the time, it is left out.
+        """
+        partition = self.plan.target.config.name
+        for _ in range(_MAX_ATTEMPTS):
+            state = log.state(partition)
+            with suppress(ConflictError):
+                if self._is_worth_it(state):
+                    version = log.commit(self._change(), state.version)
+                    if state.unfolded >= MANIFESTS_PER_SNAPSHOT:
+                        log.commit(snapshot(partition, self.run, log.state(partition)), version)
+                return
+
+    def _is_worth_it(self, state: PartitionState) -> bool:
+        if state.version == 0 and not self.outcome.failed:
+            return False
+        last = state.last_run
+        return (
+            bool(self.outcome.done or self.outcome.failed or self.plan.renamed or state.failures)
+            or last is None
+            or self.finished_at - last.finished_at >= IDLE_INTERVAL
+            or any(
+                without(windows, state.asked.get(source, ())) for source, windows in self.plan.asked.items()
+            )
+        )
+
+    def _change(self) -> Change:
+        failed = [window for failure in self.outcome.failed if (window := _day(failure.label))]
+        covered = {
+            source: claimed(windows, failed, self.started_at) for source, windows in self.plan.asked.items()
+        }
+        failures = tuple(
+            Failure(failure.label, failure.message, failure.artifacts, self.finished_at, self.run)
+            for failure in self.outcome.failed
+        )
+        return Change(
+            partition=self.plan.target.config.name,
+            kind=KIND,
+            unit="",
+            run=self.run,
+            artifacts=self.plan.renamed,
+            asked=self.plan.asked,
+            covered=covered,
+            failures=failures,
+            report=self._report(),
+        )
+
+    def _report(self) -> RunReport:
+        outcome = self.outcome
+        window = outcome.window
+        return RunReport(
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            engine=self.engine,
+            window_from=window.start,
+            window_to=None if window.end == END_OF_TIME else window.end,
+            sources=tuple(self.plan.asked),
+            is_overwrite=self.plan.is_overwrite,
+            units=len(outcome.done),
+            failed=len(outcome.failed),
+            artifacts=outcome.artifacts,
+            size_bytes=sum(unit.size_bytes for unit in outcome.done),
+            rows=outcome.rows.read,
+            stored=outcome.rows.stored,
+            filtered=outcome.rows.filtered,
+            rejected=outcome.rows.rejected,
+        )
+
+
+def snapshot(partition: str, run: str, state: PartitionState) -> Change:
+    """All that the state knows, in one manifest."""
+    return Change(
+        partition=partition,
+        kind="snapshot",
+        unit="",
+        run=run,
+        rejects=state.reject_files,
+        artifacts=tuple(state.artifacts.values()),
+        asked=state.asked,
+        covered=state.covered,
+        failures=state.failures,
+        report=state.last_run,
+        is_snapshot=True,
+    )
+
+
+def _day(label: str) -> Window | None:
+    try:
+        return day_window(date.fromisoformat(label))
+    except ValueError:
+        return None

@@ -1,0 +1,102 @@
+"""Which times a run wants of each source: what was asked for, what is pending, and what may still come late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tailpipe.errors import UsageError
+from tailpipe.lake.manifest import Windows
+from tailpipe.lake.state import PartitionState, without
+from tailpipe.times import Lookback, Window, merge, subtract
+
+DEFAULT_LOOKBACK = "30d"
+DEFAULT_LATENESS = "2d"
+START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
+# Rows without an asked-for end are kept whatever their date, so that a file need not be read again for them.
+END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
+ALWAYS = Window(START_OF_TIME, END_OF_TIME)
+
+
+@dataclass(frozen=True)
+class AskedWindow:
+    """`--from` and `--to`, where given."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Horizons:
+    """How far back a first collection goes, and how late artifacts of collected days may come."""
+
+    lookback: Lookback
+    lateness: Lookback
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`windows` are those of which artifacts are read, `listed` is what is looked at, `asked` all ever asked for.
+
+    Artifacts that were asked for once, but are not in `windows`, come too late.
+    """
+
+    windows: Windows
+    listed: Window
+    asked: Windows
+
+    def includes(self, span: Window) -> bool:
+        return any(span.overlaps(window) for window in self.windows)
+
+    def is_late(self, span: Window) -> bool:
+        return any(span.overlaps(window) for window in self.asked)
+
+
+def wanted_windows(
+    state: PartitionState, source: str, asked: AskedWindow, horizons: Horizons, now: datetime
+) -> Wanted:
+    """`--from` and `--to` mean what they say. Without them a source goes on from its last collected point."""
+    known = state.asked.get(source, ())
+    if asked.start is not None or not known:
+        window = Window(asked.start or now - horizons.lookback, asked.end or END_OF_TIME)
+        windows: Windows = (window,)
+        listed = window
+    else:
+        windows = _going_on(state, source, known, now - horizons.lateness, now)
+        listed = Window(min(windows[0].start, now - horizons.lookback), END_OF_TIME)
+    if asked.end is not None:
+        windows = without(windows, [Window(asked.end, END_OF_TIME)])
+        listed = Window(listed.start, asked.end)
+    windows = tuple(window for window in windows if not window.is_empty)
+    if not windows or listed.is_empty:
+        raise UsageError(
+            f"the window is empty: without --from it begins {listed.start:%Y-%m-%d %H:%M}, which is not before --to.",
+            hint="give --from too",
+        )
+    return Wanted(windows, listed, merge([*known, *windows]))
+
+
+def _going_on(
+    state: PartitionState, source: str, known: Windows, horizon: datetime, now: datetime
+) -> Windows:
+    covered = state.covered.get(source, ())
+    ends = [record.span.end for record in state.artifacts.values() if record.source == source and record.span]
+    ends = ends or [window.end for window in covered]
+    tail = Window(min([horizon, *([max(ends)] if ends else [])]), END_OF_TIME)
+    return merge([*pending(known, covered, now), tail])
+
+
+def pending(asked: Iterable[Window], covered: Windows, now: datetime) -> Windows:
+    """What was asked for up to now and is not covered. A claim that reaches beyond now was made by a wrong clock."""
+    if any(window.end > now for window in covered):
+        covered = ()
+    past = (Window(window.start, min(window.end, now)) for window in asked)
+    return merge(part for window in past if not window.is_empty for part in subtract(window, covered))
+
+
+def claimed(wanted: Windows, failed_days: Iterable[Window], now: datetime) -> Windows:
+    """What a run that ended may call covered."""
+    past = (Window(window.start, min(window.end, now)) for window in wanted)
+    failed = tuple(failed_days)
+    return merge(part for window in past if not window.is_empty for part in subtract(window, failed))

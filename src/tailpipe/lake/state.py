@@ -1,0 +1,132 @@
+"""What is known of a partition: its manifests, folded one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+import msgspec
+
+from tailpipe.lake.manifest import (
+    ArtifactRecord,
+    Failure,
+    Header,
+    Manifest,
+    RunReport,
+    Windows,
+    read_windows,
+)
+from tailpipe.times import Window, day_window, merge, subtract
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    """What is collected of a partition at one version of its application transaction.
+
+    `artifacts` are by source and identity, in the order of their last record. `asked` and `covered` are windows by
+    source. `failures` are those that no later run made good. `unfolded` counts manifests since the last snapshot.
+    """
+
+    version: int = 0
+    artifacts: Mapping[Key, ArtifactRecord] = field(default_factory=dict)
+    asked: Mapping[str, Windows] = field(default_factory=dict)
+    covered: Mapping[str, Windows] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+    reject_files: tuple[str, ...] = ()
+    last_run: RunReport | None = None
+    unfolded: int = 0
+
+    @property
+    def is_new(self) -> bool:
+        return not self.artifacts
+
+
+def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
+    """Manifests oldest first; the first may be a snapshot, which stands for all before it."""
+    folding = _Folding()
+    for manifest in manifests:
+        folding.add(manifest)
+    return PartitionState(
+        version,
+        folding.artifacts,
+        folding.asked,
+        folding.covered,
+        tuple(folding.failures.values()),
+        tuple(folding.rejects),
+        folding.last_run,
+        folding.unfolded,
+    )
+
+
+@dataclass
+class _Folding:
+    artifacts: dict[Key, ArtifactRecord] = field(default_factory=dict)
+    asked: dict[str, Windows] = field(default_factory=dict)
+    covered: dict[str, Windows] = field(default_factory=dict)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    rejects: dict[str, None] = field(default_factory=dict)
+    last_run: RunReport | None = None
+    unfolded: int = 0
+
+    def add(self, manifest: Manifest) -> None:
+        header = manifest.header
+        self.unfolded = 0 if header.is_snapshot else self.unfolded + 1
+        if header.deleted:
+            self._delete(read_windows(header.deleted))
+        for key in header.forgotten:
+            self.artifacts.pop(key, None)
+        for record in manifest.artifacts:
+            # Taken out first, so that the newest record of a location comes last.
+            self.artifacts.pop(record.key, None)
+            self.artifacts[record.key] = record
+        for path in header.removed_rejects:
+            self.rejects.pop(path, None)
+        self.rejects |= dict.fromkeys(header.rejects)
+        _widen(self.asked, header.asked)
+        _widen(self.covered, header.covered)
+        self._settle_failures(header, manifest.artifacts)
+        self.last_run = header.report or self.last_run
+
+    def _delete(self, windows: Windows) -> None:
+        for known in (self.asked, self.covered):
+            for source, covered in list(known.items()):
+                known[source] = without(covered, windows)
+        for key, record in list(self.artifacts.items()):
+            kept = without(record.kept, windows)
+            if not kept:
+                del self.artifacts[key]
+            elif kept != record.kept:
+                self.artifacts[key] = msgspec.structs.replace(record, kept=kept)
+
+    def _settle_failures(self, header: Header, records: Iterable[ArtifactRecord]) -> None:
+        """A failure is made good by a commit of its unit or artifact, or by a run that covers its day."""
+        self.failures.pop(header.unit, None)
+        if self.failures:
+            for record in records:
+                self.failures.pop(record.location, None)
+            covered = [read_windows(windows) for windows in header.covered.values()]
+            for label in list(self.failures):
+                if covered and all(_touches(windows, label) for windows in covered):
+                    del self.failures[label]
+        self.failures |= {failure.label: failure for failure in header.failures}
+
+
+def without(windows: Windows, deleted: Iterable[Window]) -> Windows:
+    return tuple(part for window in windows for part in subtract(window, deleted))
+
+
+def _touches(windows: Windows, label: str) -> bool:
+    """Runs cover no day that failed in them. What has no day is settled by any run that ended."""
+    try:
+        day = day_window(date.fromisoformat(label))
+    except ValueError:
+        return True
+    return any(window.overlaps(day) for window in windows)
+
+
+def _widen(known: dict[str, Windows], texts: Mapping[str, tuple[str, ...]]) -> None:
+    for source, windows in texts.items():
+        known[source] = merge([*known.get(source, ()), *read_windows(windows)])
