@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.config.schema import BOOL, NUMBER, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.delimited_records import Dialect, cut_records, first_values
-from tailpipe.formats.format import Cut
+from tailpipe.formats.delimited_records import Dialect, cut_records, finished_refusals, first_values
+from tailpipe.formats.format import TEXT, Cut
 from tailpipe.formats.pattern import escape
 from tailpipe.formats.text_fields import LinePass, table_names, text_fields
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column
     from pyspark.sql.types import StructType
 
@@ -53,6 +54,7 @@ class Delimited:
     null_token: str = ""
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "delimited"
+    shape: str = TEXT
 
     @property
     def refusal(self) -> str:
@@ -87,6 +89,9 @@ class Delimited:
 
         passes = line_passes(stand_in, quote, len(self.planned))
         return text_fields(text, passes, self.planned, names, self.field_map, self.null_token, value, nested)
+
+    def refusals(self, raw: pa.Array) -> pa.Array:
+        return finished_refusals(raw)
 
 
 def line_passes(delimiter: str, quote: str, count: int) -> tuple[LinePass, ...]:

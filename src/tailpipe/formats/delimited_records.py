@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
-from tailpipe.formats.lines import SEPARATOR, refuse_separators
+from tailpipe.formats.lines import SEPARATOR, refuse_separators, separator_refusals
 from tailpipe.formats.quoted_lines import cut_quoted_lines
 from tailpipe.formats.text import MAX_RECORD_BYTES
 
@@ -144,6 +145,12 @@ def _split_early(text: str, dialect: Dialect) -> str:
         return text
     quoted = dialect.quote
     return "".join(SEPARATOR + _signed(value, quoted) for value in values_of(text, dialect))
+
+
+def finished_refusals(raw: pa.Array) -> pa.Array:
+    """Of records as `cut_records` gives them: what begins with a separator was split early, and is good."""
+    is_split = pc.starts_with(raw, SEPARATOR)
+    return pc.if_else(is_split, pa.scalar(None, pa.string()), separator_refusals(raw))
 
 
 def _signed(value: str, quote: str) -> str:

@@ -16,9 +16,9 @@ from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import Cut
+from tailpipe.formats.format import DOCUMENT, Cut
 from tailpipe.formats.json_fields import json_field_names, json_fields
-from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, syntax_reason, why_not_an_object
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_refusals, syntax_reason, why_not_an_object
 from tailpipe.formats.lines import refused, size_reason, strings
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
 
@@ -48,6 +48,7 @@ class JsonDocument:
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "json"
     refusal: str = "record is not a JSON object that can be read"
+    shape: str = DOCUMENT
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         document = valid_utf8(_whole(chunks))
@@ -65,6 +66,9 @@ class JsonDocument:
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         return json_fields(raw, names, nested, self.field_map)
 
+    def refusals(self, raw: pa.Array) -> pa.Array:
+        return object_refusals(raw)
+
     def _refused(self, document: bytes, error: Exception) -> Iterator[Cut]:
         """Objects on lines of their own are saved one by one; anything else is lost to one reject."""
         if self.records is None and _starts_with_object_line(document):
@@ -73,7 +77,7 @@ class JsonDocument:
         if isinstance(error, msgspec.ValidationError):
             reason = f"document has no list at {self.records}"
         else:
-            reason = syntax_reason(error)
+            reason = f"document cannot be read: {syntax_reason(error)}"
         yield refused(valid_utf8(document[:KEPT_BYTES]), 1, reason)
 
 

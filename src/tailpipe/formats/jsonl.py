@@ -13,7 +13,7 @@ import pyarrow as pa
 from tailpipe.config.schema import BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, field_map
-from tailpipe.formats.format import Cut
+from tailpipe.formats.format import LINES, Cut
 from tailpipe.formats.json_fields import json_field_names, json_fields
 from tailpipe.formats.lines import cut_lines
 
@@ -31,6 +31,7 @@ class JsonLines:
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "jsonl"
     refusal: str = "line is not a JSON object that can be read"
+    shape: str = LINES
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         decoder = msgspec.json.Decoder(msgspec.Raw)
@@ -47,6 +48,9 @@ class JsonLines:
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         return json_fields(raw, names, nested, self.field_map)
+
+    def refusals(self, raw: pa.Array) -> pa.Array:
+        return object_refusals(raw)
 
 
 def make(config: FormatConfig) -> JsonLines:
@@ -82,6 +86,11 @@ def _checked_one_by_one(lines: Cut, decoder: msgspec.json.Decoder[msgspec.Raw]) 
         lines.position.filter(is_record),
         pa.array(reasons, pa.string()).filter(is_record),
     )
+
+
+def object_refusals(raw: pa.Array) -> pa.Array:
+    decoder = msgspec.json.Decoder(msgspec.Raw)
+    return pa.array([why_not_an_object(text, decoder) for text in raw.to_pylist()], pa.string())
 
 
 def why_not_an_object(text: str, decoder: msgspec.json.Decoder[msgspec.Raw]) -> str | None:

@@ -15,6 +15,15 @@ from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, LongLine, line_b
 SEPARATOR = "\x01"
 SEPARATOR_REASON = "line holds the control character 0x01"
 
+# The text kept of these records does not show what is wrong with them: it is only their beginning, a document in which
+# no record was found, a line without its header, or it looks like a record that `cut` split into values itself.
+_FINAL_REASONS = (
+    r"(?s)^(?:(?:line|record) is [0-9,]+ bytes, the limit is [0-9,]+"
+    r"|document has no list at .*|document cannot be read: .*"
+    r"|line has [0-9]+ values, the header has [0-9]+"
+    rf"|{SEPARATOR_REASON})$"
+)
+
 
 def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
     """Lines without their LF or CRLF. Empty lines are left out but counted in `position`."""
@@ -38,6 +47,11 @@ def cut_text(chunks: Iterator[bytes]) -> Iterator[Cut]:
 
 def size_reason(what: str, size_bytes: int, limit_bytes: int = MAX_RECORD_BYTES) -> str:
     return f"{what} is {size_bytes:,} bytes, the limit is {limit_bytes:,}"
+
+
+def is_cut_off(reasons: pa.Array) -> pa.Array:
+    """Whether records must stay refused: what is kept of them is not enough to judge it anew."""
+    return pc.fill_null(pc.match_substring_regex(reasons, _FINAL_REASONS), False)
 
 
 def refuse_longer(lines: Cut, limit_bytes: int) -> Cut:
@@ -93,6 +107,8 @@ def refuse_separators(lines: Cut) -> Cut:
     data = lines.raw.buffers()[2]
     if data is None or not (np.frombuffer(data, np.uint8) == ord(SEPARATOR)).any():
         return lines
-    holds = pc.match_substring(lines.raw, SEPARATOR)
-    reason = pc.if_else(pc.and_(holds, pc.is_null(lines.reason)), SEPARATOR_REASON, lines.reason)
-    return Cut(lines.raw, lines.position, reason)
+    return Cut(lines.raw, lines.position, pc.coalesce(lines.reason, separator_refusals(lines.raw)))
+
+
+def separator_refusals(raw: pa.Array) -> pa.Array:
+    return pc.if_else(pc.match_substring(raw, SEPARATOR), SEPARATOR_REASON, pa.scalar(None, pa.string()))

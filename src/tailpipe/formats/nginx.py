@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import Cut
-from tailpipe.formats.lines import cut_text
+from tailpipe.formats.format import LINES, Cut
+from tailpipe.formats.lines import cut_text, separator_refusals
 from tailpipe.formats.pattern import escape, normalise
 from tailpipe.formats.text_fields import LinePass, table_names, text_fields
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column
     from pyspark.sql.types import StructType
 
@@ -67,6 +68,7 @@ class NginxAccessLog:
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "nginx_access_log"
     refusal: str = "line does not match the layout"
+    shape: str = LINES
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         return cut_text(chunks)
@@ -78,6 +80,9 @@ class NginxAccessLog:
         return text_fields(
             raw, self.passes, self.slot_names, names, self.field_map, NULL_TOKEN, nested=nested
         )
+
+    def refusals(self, raw: pa.Array) -> pa.Array:
+        return separator_refusals(raw)
 
 
 def make(config: FormatConfig) -> NginxAccessLog:

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import Cut
-from tailpipe.formats.lines import cut_text, refuse_longer
+from tailpipe.formats.format import LINES, Cut
+from tailpipe.formats.lines import cut_text, refuse_longer, separator_refusals
 from tailpipe.formats.pattern import Pattern, PatternError, normalise
 from tailpipe.formats.text_fields import search_pass, table_names, text_fields
 
@@ -43,6 +46,7 @@ class Regex:
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "regex"
     refusal: str = "line does not match the layout"
+    shape: str = LINES
 
     @property
     def needs_look_around(self) -> bool:
@@ -61,6 +65,16 @@ class Regex:
         return text_fields(
             raw, [search_pass(self.pattern)], self.pattern.names, names, self.field_map, nested=nested
         )
+
+    def refusals(self, raw: pa.Array) -> pa.Array:
+        separators = separator_refusals(raw)
+        return _refuse_repetitions(raw, separators) if self.pattern.repeats_groups else separators
+
+
+def _refuse_repetitions(raw: pa.Array, reasons: pa.Array) -> pa.Array:
+    """Lines that another layout refused whole, so unlike those of `refuse_longer` they are not cut off."""
+    is_long = pc.greater(pc.binary_length(raw), MAX_REPEATED_BYTES)
+    return pc.if_else(is_long, "line is too long for a layout that repeats groups", reasons)
 
 
 def make(config: FormatConfig) -> Regex:

@@ -50,7 +50,7 @@ def test_a_document_nested_too_deeply_is_a_reject_and_no_crash() -> None:
     deep = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
     assert [reason for *_, reason in cut(jsonl.JsonLines(), deep)] == ["JSON is nested too deeply"]
     found = cut(json_document.JsonDocument("Records"), b'{"Records":[' + deep + b"]}")
-    assert [reason for *_, reason in found] == ["JSON is nested too deeply"]
+    assert [reason for *_, reason in found] == ["document cannot be read: JSON is nested too deeply"]
 
 
 objects = st.dictionaries(
@@ -90,9 +90,13 @@ def test_every_object_comes_out_once_whatever_wraps_it(
         ("Records", b'{"Records":{"a":1}}', "document has no list at Records"),
         ("a.b", b'{"a":[]}', "document has no list at a.b"),
         ("Records", b"[]", "document has no list at Records"),
-        ("Records", b'{"Records":[{"a":1},{"b"', "JSON ends in the middle"),
-        (None, b"not json", "JSON is malformed: invalid character (byte 1)"),
-        (None, b"\x89PNG\r\n\x1a\n\x00\x00", "JSON is malformed: invalid character (byte 0)"),
+        ("Records", b'{"Records":[{"a":1},{"b"', "document cannot be read: JSON ends in the middle"),
+        (None, b"not json", "document cannot be read: JSON is malformed: invalid character (byte 1)"),
+        (
+            None,
+            b"\x89PNG\r\n\x1a\n\x00\x00",
+            "document cannot be read: JSON is malformed: invalid character (byte 0)",
+        ),
     ],
 )
 def test_a_bad_document_is_one_reject(records: str | None, data: bytes, reason: str) -> None:
