@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from tailpipe.config.blocks.arguments import Arguments
 from tailpipe.config.language.kinds import as_text, kind, with_article
 from tailpipe.config.reject_limit import REJECT_LIMIT_HINT, reject_limit_text
@@ -12,6 +14,8 @@ from tailpipe.times import parse_lookback
 
 LIMITS = (Argument("lookback"), Argument("lateness"), Argument("max_rejects", ANY))
 _SPANS = ("lookback", "lateness")
+# A span that has room before this day has room before today.
+_SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def checked_limits(arguments: Arguments, owner: str, report: Report) -> dict[str, str | None]:
@@ -25,13 +29,17 @@ def _span(arguments: Arguments, name: str, owner: str, report: Report) -> str | 
     if value is None:
         return None
     try:
-        parse_lookback(value)
+        _ = _SOME_DAY - parse_lookback(value)
     except UsageError:
         message = f'argument "{name}" of {owner} is not a span of time: "{value}"'
         hint = 'write a number and a unit (Y, m, W, d, H, M): "30d"'
-        report.error(arguments.positions[name], message, hint)
-        return None
-    return value.strip()
+    except OverflowError:
+        message = f'argument "{name}" of {owner} goes back further than the calendar: "{value}"'
+        hint = "use a smaller number"
+    else:
+        return value.strip()
+    report.error(arguments.positions[name], message, hint)
+    return None
 
 
 def _max_rejects(arguments: Arguments, owner: str, report: Report) -> str | None:
