@@ -6,10 +6,9 @@ No shuffle and no rename: files get their final, unique names at once, and count
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from tailpipe.lake.facts import (
 )
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import hive_folder
-from tailpipe.lake.rejects import REJECTS_SCHEMA, has_prefix, read_rejects, write_rejects
+from tailpipe.lake.rejects import Quarantine
 from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON, engine_name
 
 # The position of a closing note about an artifact that was read to its end; other notes tell an error.
@@ -45,6 +44,8 @@ MAX_FOLDERS = 5_000
 MIN_SLICE_ROWS = 64
 _DAY_MICROSECONDS = 86_400_000_000
 _EPOCH = date(1970, 1, 1)
+_FIRST_MOMENT = np.int64(-(2**63))
+_LAST_MOMENT = np.int64(2**63 - 1)
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -92,7 +93,6 @@ class _Task:
     buffers: dict[_Folder, list[pa.Table]] = field(default_factory=dict)
     buffer_bytes: dict[_Folder, int] = field(default_factory=dict)
     open_files: dict[_Folder, DataFile] = field(default_factory=dict)
-    rejects: dict[str, list[pa.Table]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.filesystem, self.base = table_filesystem(self.job.root)
@@ -100,8 +100,8 @@ class _Task:
         self.stored = np.zeros(len(slots), dtype=np.int64)
         self.outside = np.zeros(len(slots), dtype=np.int64)
         self.rejected = np.zeros(len(slots), dtype=np.int64)
-        self.first = np.full(len(slots), 2**63 - 1, dtype=np.int64)
-        self.last = np.full(len(slots), -(2**63), dtype=np.int64)
+        self.first = np.full(len(slots), _LAST_MOMENT)
+        self.last = np.full(len(slots), _FIRST_MOMENT)
         self.units = sorted({slot.unit for slot in slots})
         number = {unit: k for k, unit in enumerate(self.units)}
         self.unit_of_slot = np.array([number[slot.unit] for slot in slots], dtype=np.int64)
@@ -110,10 +110,19 @@ class _Task:
         self.constants = {
             name: pa.array([slot.constants.get(name) for slot in slots], pa.string()) for name in names
         }
-        self.windowed = any(slot.keep for slot in slots)
+        self.windows = _windows(slots)
         self.rereads = np.array([slot.is_reread for slot in slots], dtype=bool)
-        self.is_quarantined = np.array(
-            [slot.is_reread and bool(slot.reject_files) for slot in slots], dtype=bool
+        self.in_quarantine = np.array(
+            [slot.is_reread and slot.reject_files != () for slot in slots], dtype=bool
+        )
+        self.quarantine = Quarantine(
+            self.filesystem,
+            self.base,
+            self.job.table,
+            self.job.partition,
+            slots,
+            self.job.ingested_at.replace(tzinfo=None),
+            self.job.buffer_max_bytes // 4,
         )
 
     def take(self, batch: pa.RecordBatch) -> None:
@@ -129,10 +138,11 @@ class _Task:
             self._take_rejects(batch.filter(reasons.is_valid()))
         moments = _microseconds(batch.column("tp_timestamp"))
         is_wanted = is_kept.copy()
-        if self.windowed:
+        if self.windows:
             is_wanted &= self._within_window(slots, moments)
-        if self.is_quarantined[slots].any():
-            is_wanted &= ~self._in_quarantine(batch, slots)
+        is_asked = is_wanted & self.in_quarantine[slots]
+        if is_asked.any():
+            is_wanted &= ~self._in_quarantine(batch, is_asked)
         self.outside += self._per_slot(slots[is_kept & ~is_wanted])
         if is_wanted.any():
             self._take_rows(batch, slots, moments, is_wanted)
@@ -147,67 +157,26 @@ class _Task:
                 self.facts.append(ErrorFact(slot, report["error"]))
 
     def _take_rejects(self, batch: pa.RecordBatch) -> None:
-        slots = _slots(batch)
-        if self.rereads[slots].any():
-            batch = batch.filter(pa.array(~self.rereads[slots]))
-            slots = _slots(batch)
-        if not batch.num_rows:
-            return
-        self.rejected += self._per_slot(slots)
-        now = pa.scalar(self.job.ingested_at.replace(tzinfo=None), pa.timestamp("us"))
-        size = batch.num_rows
-        rows = pa.Table.from_arrays(
-            [
-                row_ids(self.id_prefixes[slots], batch.column(POSITION), batch.column(ENTRY)),
-                pa.repeat(self.job.table, size),
-                pa.repeat(self.job.partition, size),
-                pa.array([slot.source for slot in self.job.slots]).take(pa.array(slots)),
-                pa.array([slot.location for slot in self.job.slots]).take(pa.array(slots)),
-                batch.column(ENTRY),
-                batch.column(POSITION),
-                batch.column(RAW),
-                batch.column(REASON),
-                pa.repeat(now, size),
-            ],
-            schema=REJECTS_SCHEMA,
-        )
-        for number in np.unique(self.unit_of_slot[slots]):
-            mask = pa.array(self.unit_of_slot[slots] == number)
-            self.rejects.setdefault(self.units[number], []).append(rows.filter(mask))
-        for unit, tables in list(self.rejects.items()):
-            if sum(table.nbytes for table in tables) > self.job.buffer_max_bytes // 4:
-                self._write_rejects(unit)
+        is_new = ~self.rereads[_slots(batch)]
+        if not is_new.all():
+            batch = batch.filter(pa.array(is_new))
+        if batch.num_rows:
+            self.rejected += self._per_slot(_slots(batch))
+            self.quarantine.take(batch, _slots(batch), self._ids(batch))
 
     def _within_window(self, slots: Numbers, moments: Numbers) -> Flags:
         is_inside = np.zeros(len(slots), dtype=bool)
-        for number in np.unique(slots).tolist():
-            windows = self.job.slots[number].keep
-            of_slot = slots == number
-            if not windows:
-                is_inside |= of_slot
-            for window in windows:
-                start, end = _to_microseconds(window.start), _to_microseconds(window.end)
-                is_inside |= of_slot & (moments >= start) & (moments < end)
+        for starts, ends in self.windows:
+            is_inside |= (moments >= starts[slots]) & (moments < ends[slots])
         return is_inside
 
-    def _in_quarantine(self, batch: pa.RecordBatch, slots: Numbers) -> Flags:
-        """Records that an earlier read rejected: they are rows only once they are retried."""
-        is_asked = self.is_quarantined[slots]
-        asked = batch.filter(pa.array(is_asked))
-        ids = row_ids(self.id_prefixes[_slots(asked)], asked.column(POSITION), asked.column(ENTRY))
-        is_found = np.zeros(len(slots), dtype=bool)
-        is_found[is_asked] = pc.is_in(ids, value_set=self.quarantined_ids).to_numpy(zero_copy_only=False)
+    def _in_quarantine(self, batch: pa.RecordBatch, is_asked: Flags) -> Flags:
+        is_found = np.zeros(len(is_asked), dtype=bool)
+        is_found[is_asked] = self.quarantine.holds(self._ids(batch.filter(pa.array(is_asked))))
         return is_found
 
-    @cached_property
-    def quarantined_ids(self) -> pa.ChunkedArray:
-        asked = [slot for slot in self.job.slots if slot.is_reread]
-        prefixes = {slot.id_prefix.decode() for slot in asked}
-        found = []
-        for path in sorted({path for slot in asked for path in slot.reject_files}):
-            ids = read_rejects(self.filesystem, self.base, path, ["id"]).column("id")
-            found.append(ids.filter(has_prefix(ids, prefixes)).combine_chunks())
-        return pa.chunked_array(found, pa.string())
+    def _ids(self, batch: pa.RecordBatch) -> pa.Array:
+        return row_ids(self.id_prefixes[_slots(batch)], batch.column(POSITION), batch.column(ENTRY))
 
     def _take_rows(self, batch: pa.RecordBatch, slots: Numbers, moments: Numbers, is_kept: Flags) -> None:
         self.stored += self._per_slot(slots[is_kept])
@@ -248,7 +217,7 @@ class _Task:
         present = set(batch.schema.names)
         for column in self.job.stored_schema:
             if column.name == "tp_id":
-                arrays.append(row_ids(self.id_prefixes[slots], batch.column(POSITION), batch.column(ENTRY)))
+                arrays.append(self._ids(batch))
             elif column.name == "tp_ingest_timestamp":
                 moment = pa.scalar(self.job.ingested_at.replace(tzinfo=None), column.type)
                 arrays.append(pa.repeat(moment, batch.num_rows))
@@ -303,17 +272,12 @@ class _Task:
     def _close(self, folder: _Folder) -> None:
         self.facts.append(self.open_files.pop(folder).close(folder.unit))
 
-    def _write_rejects(self, unit: str) -> None:
-        rows = pa.concat_tables(self.rejects.pop(unit))
-        self.facts.append(write_rejects(self.filesystem, self.base, self.job.partition, rows, unit))
-
     def finish(self) -> list[Fact]:
         for folder in sorted(self.buffers):
             self._flush(folder)
         for folder in list(self.open_files):
             self._close(folder)
-        for unit in list(self.rejects):
-            self._write_rejects(unit)
+        self.facts += self.quarantine.finish()
         touched = np.flatnonzero(self.stored + self.outside + self.rejected)
         self.facts += [self._rows_fact(k) for k in touched.tolist()]
         return self.facts
@@ -360,6 +324,20 @@ def _parts(rows: pa.Table, keys: Numbers) -> Iterator[tuple[int, pa.Table]]:
         return
     for key in np.unique(keys[keys >= 0]).tolist():
         yield key, rows.filter(pa.array(keys == key))
+
+
+def _windows(slots: Sequence[ArtifactSlot]) -> list[tuple[Numbers, Numbers]]:
+    """Starts and ends by slot: the first window of each, the second, and so on. None if all rows are kept."""
+    count = max((len(slot.keep) for slot in slots), default=0)
+    starts = np.full((count, len(slots)), _FIRST_MOMENT)
+    ends = np.full((count, len(slots)), _FIRST_MOMENT)
+    for number, slot in enumerate(slots):
+        if count and not slot.keep:
+            ends[0, number] = _LAST_MOMENT
+        for k, window in enumerate(slot.keep):
+            starts[k, number] = _to_microseconds(window.start)
+            ends[k, number] = _to_microseconds(window.end)
+    return list(zip(starts, ends, strict=True))
 
 
 def _to_microseconds(moment: datetime) -> int:

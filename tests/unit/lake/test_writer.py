@@ -203,6 +203,21 @@ def test_rejects_keep_text_place_and_reason(tmp_path: Path) -> None:
     }
 
 
+def test_rejects_of_many_units_do_not_pile_up(tmp_path: Path) -> None:
+    slots = [slot(f"{k}.log", unit=f"u{k}") for k in range(8)]
+    job = replace(make_job(tmp_path, *slots), buffer_max_bytes=4 * 1000)
+    bad = [row(artifact=k % 8, position=k, reason="bad", raw="x" * 100) for k in range(400)]
+    found = [fact for fact in write(job, bad, batch_rows=10) if isinstance(fact, RejectsFact)]
+    assert max(fact.rows for fact in found) < 1000 // 100
+    by_unit = {
+        unit: sum(fact.rows for fact in found if fact.unit == unit) for unit in {each.unit for each in slots}
+    }
+    assert by_unit == {f"u{k}": 50 for k in range(8)}
+    for fact in found:
+        kept = pq.ParquetFile(tmp_path / fact.path).read()
+        assert set(kept["artifact"].to_pylist()) == {f"{fact.unit[1:]}.log"}
+
+
 def test_closing_notes_become_facts(tmp_path: Path) -> None:
     error = row(artifact=1, position=-2, raw='{"error": "b.log: cut short"}', tp_timestamp=None)
     facts = write(make_job(tmp_path, slot("a.log"), slot("b.log")), [row(), note(0, 1), error])
