@@ -31,10 +31,14 @@ class Entry:
     details: Callable[[], Facts]
 
 
-def add_arguments(parser: argparse.ArgumentParser, noun: str) -> None:
-    actions = f"list: all of them; show: one {noun} in full"
-    parser.add_argument("action", choices=("list", "show"), help=actions)
-    parser.add_argument("name", nargs="?", metavar="NAME", help=f"the {noun} to show")
+def add_arguments(
+    parser: argparse.ArgumentParser, noun: str, more_actions: Mapping[str, str] | None = None
+) -> None:
+    """`more_actions` are those that only this kind of thing has, with what they do."""
+    meanings = {"list": "all of them", "show": f"one {noun} in full", **(more_actions or {})}
+    actions = "; ".join(f"{action}: {meaning}" for action, meaning in meanings.items())
+    parser.add_argument("action", choices=tuple(meanings), help=actions)
+    parser.add_argument("name", nargs="?", metavar="NAME", help=f"the {noun} that is meant")
     forms = "how it is printed; pretty and plain are other words for text"
     parser.add_argument("--output", choices=("text", "json", "pretty", "plain"), default="text", help=forms)
 
@@ -55,7 +59,7 @@ def run_listing(
         facts = [{"name": entry.name, **entry.summary} for entry in entries]
         say(_json(facts) if is_json else _columns(facts) if facts else f"There is no {noun} yet.")
     else:
-        entry = _chosen(arguments.name, noun, entries)
+        entry = chosen(arguments.name, noun, entries)
         shown = {"name": entry.name, **entry.details()}
         say(_json(shown) if is_json else _sheet(shown))
     return EXIT_DONE
@@ -70,7 +74,7 @@ def _check_usage(arguments: argparse.Namespace, noun: str) -> None:
         )
 
 
-def _chosen(name: str, noun: str, entries: Sequence[Entry]) -> Entry:
+def chosen(name: str, noun: str, entries: Sequence[Entry]) -> Entry:
     """By its full name, or by the part behind the last dot where only one entry has it."""
     full = [entry for entry in entries if entry.name == name]
     short = [entry for entry in entries if entry.name.rpartition(".")[2] == name]

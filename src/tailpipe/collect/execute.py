@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import TailpipeError, UnknownOutcome
-from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog, column_names
 from tailpipe.lake.manifest import ArtifactRecord
@@ -265,9 +265,7 @@ class PartitionRun:
         """Files that no commit names are invisible; removing them only frees the room."""
         filesystem, base = table_filesystem(self.location)
         for tally in tallies:
-            for path in tally.written:
-                with suppress(OSError):
-                    filesystem.delete_file(f"{base}/{path}")
+            discard(filesystem, [f"{base}/{path}" for path in tally.written])
 
 
 @contextmanager

@@ -51,6 +51,12 @@ class PlannedArtifact:
     def key(self) -> tuple[int, str]:
         return self.feed, self.artifact.location
 
+    @property
+    def size_bytes(self) -> int:
+        """What is left to read, as stored; little can be said of the rest of a packed file."""
+        read_before = self.artifact.start.offset if self.artifact.start else 0
+        return max(0, self.artifact.size_bytes - read_before)
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -70,7 +76,7 @@ class Unit:
 
     @property
     def size_bytes(self) -> int:
-        return sum(planned.artifact.size_bytes for planned in self.artifacts)
+        return sum(planned.size_bytes for planned in self.artifacts)
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from tailpipe.errors import EXIT_DONE, UsageError
 
 if TYPE_CHECKING:
     from tailpipe.cli.listing import Entry, Facts
     from tailpipe.cli.setup import Setup
     from tailpipe.config.values import PartitionConfig, SourceConfig
     from tailpipe.lake.contents import Contents
+    from tailpipe.times import Window
 
-HELP = "List and show partitions, and what is collected of them."
+HELP = "List and show partitions and what is collected of them, or delete rows."
 
 _NOT_CONFIGURED = "(not configured)"
 _NOTHING = dict.fromkeys(("rows", "days", "first_day", "last_day", "files", "size_bytes"))
@@ -21,12 +26,20 @@ _NOTHING = dict.fromkeys(("rows", "days", "first_day", "last_day", "files", "siz
 def configure(parser: argparse.ArgumentParser) -> None:
     from tailpipe.cli.listing import add_arguments
 
-    add_arguments(parser, "partition")
+    add_arguments(parser, "partition", {"delete": "take rows of a window, or all, out of it"})
+    add = parser.add_argument
+    add("--from", dest="start", metavar="TIME", help="delete rows from this time on, such as T-7d")
+    add("--to", dest="end", metavar="TIME", help="delete rows before this time; a date includes its day")
+    add("--force", action="store_true", help="delete without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.listing import run_listing
 
+    if arguments.action == "delete":
+        return _delete(arguments)
+    if arguments.start or arguments.end or arguments.force:
+        raise UsageError("--from, --to and --force are for delete.", "tailpipe coverage shows days")
     return run_listing(arguments, "partition", _entries, needs_config=True)
 
 
@@ -85,3 +98,49 @@ def _source(setup: Setup, source: SourceConfig) -> Facts:
         "format": f"{source.format.type}.{source.format.name}" if source.format else None,
         "arguments": shown_arguments(source.arguments, setup.registry.source_types[source.type]),
     }
+
+
+def _delete(arguments: argparse.Namespace) -> int:
+    """Rows leave in one commit. What is left of the sources' artifacts can be collected again."""
+    from tailpipe.cli.confirmation import confirm
+    from tailpipe.cli.listing import chosen
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.cli.terminal import counted, say
+    from tailpipe.lake.deletion import delete_window
+
+    if arguments.name is None:
+        raise UsageError("which partition is meant?", "tailpipe partition list names them")
+    setup = load_setup(arguments)
+    window = _window(arguments, setup.now)
+    table, name = chosen(arguments.name, "partition", _entries(setup)).name.split(".", 1)
+    words = _window_words(window)
+    confirm(f"Delete {words} of {table}.{name}?", arguments.force)
+    deleted = delete_window(setup.data_dir, table, name, window)
+    if arguments.output == "json":
+        say(json.dumps({"partition": f"{table}.{name}", **asdict(deleted)}, indent=2))
+        return EXIT_DONE
+    rejects = f" and {counted(deleted.rejects, 'reject')}" if deleted.rejects else ""
+    say(f"{table}.{name}: {counted(deleted.rows, 'row')}{rejects} deleted ({words})")
+    return EXIT_DONE
+
+
+def _window(arguments: argparse.Namespace, now: datetime) -> Window:
+    from tailpipe.collect.windows import ALWAYS
+    from tailpipe.times import Window, parse_moment
+
+    start = parse_moment(arguments.start, now=now) if arguments.start is not None else ALWAYS.start
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else ALWAYS.end
+    if start >= end:
+        raise UsageError(
+            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
+            hint="a date given to --to includes that day",
+        )
+    return Window(start, end)
+
+
+def _window_words(window: Window) -> str:
+    from tailpipe.collect.windows import ALWAYS
+
+    start = f" from {window.start:%Y-%m-%d %H:%M}" if window.start != ALWAYS.start else ""
+    end = f" before {window.end:%Y-%m-%d %H:%M}" if window.end != ALWAYS.end else ""
+    return f"all rows{start}{end}"

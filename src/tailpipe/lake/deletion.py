@@ -1,0 +1,82 @@
+"""Rows of a window leave a partition in one commit, and the state forgets that they were collected."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
+from tailpipe.lake.columns import id_prefix
+from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.layout import table_location
+from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.removal import RejectRemoval, Removal, by_prefix, remove_rejects, remove_window
+from tailpipe.lake.state import PartitionState, without
+from tailpipe.times import Window
+
+KIND = "delete"
+_MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """`artifacts` are those of which nothing is left, so that they are new to the next collection."""
+
+    rows: int
+    rejects: int
+    files: int
+    artifacts: int
+
+
+def delete_window(data_dir: Path, table: str, partition: str, window: Window) -> Deleted:
+    """Takes effect as a whole or not at all; starts over when a collector was faster."""
+    location = str(table_location(data_dir, table))
+    log = TableLog(location, pa.schema([]))
+    for _ in range(_MAX_ATTEMPTS):
+        state = log.state(partition)
+        if state.version == 0:
+            return Deleted(0, 0, 0, 0)
+        try:
+            return _delete(log, table, partition, state, window)
+        except ConflictError:
+            continue
+    raise LakeError(
+        f"{table}.{partition}: collectors were faster {_MAX_ATTEMPTS} times; nothing was deleted",
+        hint="run again when they are done",
+    )
+
+
+def _delete(log: TableLog, table: str, partition: str, state: PartitionState, window: Window) -> Deleted:
+    rows = remove_window(log.location, log.live_files(partition), window, KIND)
+    rejects = RejectRemoval((), (), 0)
+    try:
+        forgotten = [key for key, record in state.artifacts.items() if not without(record.kept, [window])]
+        prefixes = frozenset(id_prefix(f"{table}.{partition}", *key).decode() for key in forgotten)
+        rejects = remove_rejects(log.location, partition, state.reject_files, by_prefix(prefixes), KIND)
+        change = Change(
+            partition=partition,
+            kind=KIND,
+            unit="",
+            run=uuid.uuid4().hex,
+            files=rows.added,
+            removed=rows.removed,
+            rejects=tuple(fact.path for fact in rejects.added),
+            removed_rejects=rejects.removed,
+            deleted=(window,),
+        )
+        log.commit(change, state.version)
+    except UnknownOutcome:
+        raise
+    except TailpipeError:
+        _discard(log.location, rows, rejects)
+        raise
+    return Deleted(rows.rows, rejects.rows, len(rows.removed), len(forgotten))
+
+
+def _discard(location: str, rows: Removal, rejects: RejectRemoval) -> None:
+    filesystem, base = table_filesystem(location)
+    paths = [fact.path for fact in rows.added] + [fact.path for fact in rejects.added]
+    discard(filesystem, [f"{base}/{path}" for path in paths])
