@@ -14,7 +14,6 @@ from tailpipe.sources.decompress import CHUNK_BYTES, peek, read_chunks
 from tailpipe.sources.entries import Entry, Plain, entries_of, unpack
 from tailpipe.sources.fingerprint import HEAD_BYTES, Watch, can_read_on, digest
 
-_LINE_ENDS = (b"\n", b"\r\n")
 _BEGINNING = Mark(0, 0, digest(b""), digest(b""))
 # First bytes of byte order marks.
 _MARK_BYTES = (b"\xef", b"\xfe", b"\xff")
@@ -84,7 +83,7 @@ def goes_on_at_line_end(plain: Plain, watch: Watch) -> bool:
     if plain.archive or watch.is_at_line_end:
         return not plain.archive
     following = peek(plain.chunks)[0]
-    return not following or following.startswith(_LINE_ENDS)
+    return not following or _line_end(following, watch) is not None
 
 
 def _opened_small(stream: BinaryIO, name: str) -> Plain:
@@ -95,7 +94,7 @@ def _opened_small(stream: BinaryIO, name: str) -> Plain:
 def _from_next_line(chunks: Iterator[bytes], watch: Watch, name: str) -> Iterator[bytes]:
     head, chunks = peek(chunks)
     if head and not watch.is_at_line_end:
-        line_end = next((end for end in _LINE_ENDS if head.startswith(end)), None)
+        line_end = _line_end(head, watch)
         if line_end is None:
             raise ArtifactError(f"{name}: the line that was its last when it was read before has grown")
         chunks = watch.skip(chunks, watch.offset + len(line_end))
@@ -103,6 +102,14 @@ def _from_next_line(chunks: Iterator[bytes], watch: Watch, name: str) -> Iterato
     chunks = watch.over(chunks)
     # Formats take a byte order mark off the first chunk. Where a later line begins like one, they get one more to take.
     return chain((codecs.BOM_UTF8,), chunks) if head[:1] in _MARK_BYTES else chunks
+
+
+def _line_end(following: bytes, watch: Watch) -> bytes | None:
+    """The line end of a line that was taken without it; None where it goes on."""
+    if following.startswith(b"\n"):
+        return b"\n"
+    # A CR that was the last byte was taken for half a line end: before CRLF it was part of the line.
+    return b"\r\n" if following.startswith(b"\r\n") and watch.last_byte != b"\r" else None
 
 
 def _last_line_end(stream: BinaryIO, start: int, end: int) -> int:

@@ -70,9 +70,14 @@ class Watch:
         return True
 
     @property
+    def last_byte(self) -> bytes:
+        return self._tail[-1:]
+
+    @property
     def is_at_line_end(self) -> bool:
-        return self._tail[-1:] in (b"", b"\n")
+        return self.last_byte in (b"", b"\n")
 
     def mark(self) -> Mark:
         position = self._line_ends + (not self.is_at_line_end)
-        return Mark(self.offset, position, digest(self.head), digest(self._tail))
+        head = digest(self.head)
+        return Mark(self.offset, position, head, head if self._tail == self.head else digest(self._tail))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +75,7 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
 def _ending(content: Content, rows: int, entry_bytes: int) -> dict[str, object]:
     end = content.watch.mark()
     size_bytes = entry_bytes if content.plain.archive else end.offset - content.start.offset
-    return {"rows": rows, "bytes": size_bytes, **asdict(end), "held_bytes": content.held_bytes}
+    return {"rows": rows, "bytes": size_bytes, **vars(end), "held_bytes": content.held_bytes}
 
 
 def _placed(cut: Cut, last_position: int) -> Cut:
