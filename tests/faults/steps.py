@@ -1,0 +1,190 @@
+"""The steps of a command towards the disk, counted from outside: at a chosen one the process dies.
+
+Functions of the libraries are wrapped in the process that runs the command; the command itself knows nothing of it.
+A step has a name and a number (the third time that a data file is closed), so that the same point is met again in
+the next run, however threads take turns.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXIT_OF_THE_DEAD = 99
+BEFORE, AFTER = "before", "after"
+KINDS = {"_delta_log": "log", "_manifests": "manifest", "_rejects": "rejects"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where to die: before or after the step of this name for the n-th time."""
+
+    name: str
+    number: int
+    moment: str
+
+    def __str__(self) -> str:
+        return f"{self.moment} {self.name} {self.number}"
+
+
+class Steps:
+    def __init__(self, death: Point | None = None) -> None:
+        self.counts: Counter[str] = Counter()
+        self._death = death
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """A step that raises is done too."""
+        place = "driver" if threading.current_thread() is threading.main_thread() else "task"
+        name = f"{name} ({place})"
+        with self._lock:
+            self.counts[name] += 1
+            number = self.counts[name]
+        self._die_if_due(Point(name, number, BEFORE))
+        try:
+            yield
+        finally:
+            self._die_if_due(Point(name, number, AFTER))
+
+    def write_counts(self, path: Path) -> None:
+        path.write_text(json.dumps(self.counts))
+
+    def _die_if_due(self, point: Point) -> None:
+        if point == self._death:
+            os._exit(EXIT_OF_THE_DEAD)
+
+
+def install(steps: Steps, logs: str, *, is_query: bool = False) -> None:
+    """Wraps all that touches the disk, in this process and for good. `logs` is the folder that sources list."""
+    _wrap_listing(steps, logs)
+    _wrap_sources(steps)
+    _wrap_sync(steps)
+    _wrap_parquet(steps)
+    _wrap_file_system(steps)
+    _wrap_delta(steps)
+    if is_query:
+        _wrap_query(steps)
+
+
+def kind_of(path: object) -> str:
+    """What a file in the lake is, by its folder."""
+    parts = str(path).split("/")
+    known = next((KINDS[part] for part in parts if part in KINDS), None)
+    return known or ("data" if any(part.startswith("tp_partition=") for part in parts) else "other")
+
+
+def _wrap(steps: Steps, owner: Any, attribute: str, name: str | Callable[..., str | None]) -> None:
+    """`name` may look at the arguments, and gives None for a call that is no step."""
+    original = getattr(owner, attribute)
+
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        told = name if isinstance(name, str) else name(*args, **kwargs)
+        if told is None:
+            return original(*args, **kwargs)
+        with steps.step(told):
+            return original(*args, **kwargs)
+
+    setattr(owner, attribute, wrapper)
+
+
+def _wrap_listing(steps: Steps, logs: str) -> None:
+    def name(path: Any = ".", *_: Any) -> str | None:
+        return "list folder" if str(path).startswith(logs) else None
+
+    _wrap(steps, os, "scandir", name)
+
+
+def _wrap_sources(steps: Steps) -> None:
+    from tailpipe.sources.file import FileSource
+
+    original = FileSource.open
+
+    @contextmanager
+    def open_counted(self: FileSource, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        with steps.step("read artifact"), original(self, *args, **kwargs) as stream:
+            yield stream
+
+    FileSource.open = open_counted
+
+
+def _wrap_sync(steps: Steps) -> None:
+    _wrap(
+        steps, os, "fsync", lambda descriptor: f"sync {kind_of(os.readlink(f'/proc/self/fd/{descriptor}'))}"
+    )
+
+
+def _wrap_parquet(steps: Steps) -> None:
+    from pyarrow.parquet import ParquetWriter
+
+    original = ParquetWriter.__init__
+
+    def create(self: Any, where: Any, *args: Any, **kwargs: Any) -> None:
+        self.kind = kind_of(where)
+        with steps.step(f"create {self.kind}"):
+            original(self, where, *args, **kwargs)
+
+    ParquetWriter.__init__ = create
+    _wrap(steps, ParquetWriter, "write_table", lambda self, *_, **__: f"write {self.kind}")
+    _wrap(steps, ParquetWriter, "close", lambda self: f"close {self.kind}" if self.is_open else None)
+
+
+def _wrap_file_system(steps: Steps) -> None:
+    """Methods of the C++ class cannot be replaced, but those of a class that takes its name can be added."""
+    from pyarrow import fs
+
+    class CountedFileSystem(fs.LocalFileSystem):
+        def create_dir(self, path: str, *args: Any, **kwargs: Any) -> None:
+            with steps.step(f"make folder for {kind_of(path)}"):
+                super().create_dir(path, *args, **kwargs)
+
+        def delete_file(self, path: str) -> None:
+            with steps.step(f"delete {kind_of(path)}"):
+                super().delete_file(path)
+
+        def open_input_stream(self, path: str, *args: Any, **kwargs: Any) -> Any:
+            with steps.step(f"read {kind_of(path)}"):
+                return super().open_input_stream(path, *args, **kwargs)
+
+        def open_input_file(self, path: str, *args: Any, **kwargs: Any) -> Any:
+            with steps.step(f"read {kind_of(path)}"):
+                return super().open_input_file(path, *args, **kwargs)
+
+    fs.LocalFileSystem = CountedFileSystem
+
+
+def _wrap_delta(steps: Steps) -> None:
+    import deltalake.table
+    from deltalake import DeltaTable
+
+    created = DeltaTable.create
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        with steps.step("create table"):
+            return created(*args, **kwargs)
+
+    DeltaTable.create = create  # type: ignore[method-assign]
+    _wrap(steps, DeltaTable, "__init__", "open table")
+    _wrap(steps, DeltaTable, "update_incremental", "refresh table")
+    _wrap(steps, DeltaTable, "create_write_transaction", "commit")
+    _wrap(steps, DeltaTable, "create_checkpoint", "checkpoint")
+    _wrap(steps, deltalake.table.TableAlterer, "add_columns", "add columns")
+
+
+def _wrap_query(steps: Steps) -> None:
+    import tailpipe.query.connection
+    import tailpipe.query.results
+    import tailpipe.query.views
+
+    _wrap(steps, tailpipe.query.connection, "open_connection", "open DuckDB")
+    _wrap(steps, tailpipe.query.views, "create_views", "create views")
+    _wrap(steps, tailpipe.query.results, "run_script", "run SQL")

@@ -1,0 +1,53 @@
+"""A command that dies at any step: readers see whole days only, and the next run makes up what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from forks import Forks
+from ledger import Ledger
+from scenarios import SCENARIOS, Scenario, first_collection
+from stages import Stage, all_points, check_recovery, copy_home, half_of, make_stage
+from steps import AFTER, BEFORE, Point
+
+# One of each kind; the slow test takes all there are.
+SOME_POINTS = (
+    Point("list folder (driver)", 1, AFTER),
+    Point("read artifact (task)", 3, BEFORE),
+    Point("write data (task)", 2, AFTER),
+    Point("sync rejects (task)", 1, AFTER),
+    Point("create table (driver)", 1, AFTER),
+    Point("close manifest (driver)", 2, BEFORE),
+    Point("commit (driver)", 2, BEFORE),
+    Point("commit (driver)", 1, AFTER),
+)
+
+
+def die_at_all(forks: Forks, ledger: Ledger, stage: Stage, folder: Path, points: Iterable[Point]) -> None:
+    def die(numbered: tuple[int, Point]) -> None:
+        number, point = numbered
+        with ledger.entry(stage.scenario.name, point.name):
+            home = copy_home(stage.home, folder / str(number))
+            ended = forks.run(home, *stage.command, death=point)
+            assert ended.died, f"{point} was not met: exit code {ended.code}\n{ended.errors}"
+            check_recovery(forks, stage, home)
+
+    forks.for_all(die, enumerate(points))
+
+
+def test_dying_at_some_steps(forks: Forks, ledger: Ledger, tmp_path: Path) -> None:
+    stage = make_stage(forks, tmp_path / "stage", Scenario("some steps", first_collection))
+    die_at_all(forks, ledger, stage, tmp_path, SOME_POINTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_dying_at_every_step(forks: Forks, ledger: Ledger, tmp_path: Path, scenario: Scenario) -> None:
+    stage = make_stage(forks, tmp_path / "stage", scenario)
+    points = all_points(stage.clean.steps)
+    assert len(points) >= 10
+    if scenario != SCENARIOS[0]:
+        points = half_of(points)
+    die_at_all(forks, ledger, stage, tmp_path, points)
