@@ -132,10 +132,10 @@ def test_collecting_again_adds_nothing(place: Place) -> None:
 
 
 def test_new_files_of_a_known_day_are_added(place: Place) -> None:
-    place.write(bucket_path("2024-06-01", "a"), trail(event(1, "2024-06-01T10:00:00Z")))
+    place.write(bucket_path("2024-06-14", "a"), trail(event(1, "2024-06-14T10:00:00Z")))
     place.configure(CLOUDTRAIL)
     place.collect()
-    place.write(bucket_path("2024-06-01", "b"), trail(event(2, "2024-06-01T09:00:00Z")))
+    place.write(bucket_path("2024-06-14", "b"), trail(event(2, "2024-06-14T09:00:00Z")))
 
     assert place.collect().rows.stored == 1
     assert only(place.rows("aws_cloudtrail_log"), "event_id") == [("e2",), ("e1",)]
@@ -518,12 +518,15 @@ def test_the_manifest_of_a_commit_tells_what_was_collected(place: Place) -> None
     place.configure(APP)
     place.collect(start="2024-05-01")
     location = str(place.data / "app_log")
-    (name,) = manifest_paths(location, "one")
+    name, of_the_run = manifest_paths(location, "one")
     manifest = read_manifest(location, name)
     (record,) = manifest.artifacts
     assert (record.location, record.size_bytes) == (str(path), path.stat().st_size)
     assert (record.rows, record.stored, record.filtered, record.outside, record.rejected) == (4, 3, 0, 0, 1)
     assert [f"{location}/{file}" for file in manifest.header.files] == DeltaTable(location).file_uris()
+    report = read_manifest(location, of_the_run).header.report
+    assert report is not None
+    assert (report.units, report.rows, report.stored, report.rejected) == (1, 4, 3, 1)
 
 
 def test_any_split_of_the_input_gives_the_same_rows(place: Place, tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def _print_partition(partition: PartitionOutcome) -> None:
         say(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
         say(f"  {_balance(partition.rows)}")
     if partition.rows.outside:
-        say(f"  {counted(partition.rows.outside, 'row')} outside the window {_window(partition.window)}")
+        stored_before = "stored before or " if partition.has_reread else ""
+        rows = counted(partition.rows.outside, "row")
+        say(f"  {rows} {stored_before}outside the window {_window(partition.window)}")
         if not partition.rows.stored:
             say("  hint: --from and --to choose another window")
     if _is_all_rejected(partition.rows):

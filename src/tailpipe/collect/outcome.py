@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tailpipe.collect.plan import Listing, Unit
+from tailpipe.collect.plan import Action, Listing, Unit
 from tailpipe.times import Window
 
 UNLISTED = "listing"
@@ -80,6 +80,11 @@ class PartitionOutcome:
     @property
     def days(self) -> frozenset[str]:
         return frozenset(day for unit in self.done for day in unit.days)
+
+    @property
+    def has_reread(self) -> bool:
+        """Whether records were read again for windows that were missing of them."""
+        return any(item.action is Action.WIDEN for unit in self.done for item in unit.unit.artifacts)
 
 
 @dataclass(frozen=True)
