@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.failure import engine_message
-from tailpipe.collect.jobs import batches, make_slot, run_job
+from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
 from tailpipe.collect.limits import RejectLimit
 from tailpipe.collect.outcome import PartitionOutcome, Rows, UnitDone, UnitFailed
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
@@ -23,19 +23,12 @@ from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.layout import PARTITION_COLUMNS
-from tailpipe.lake.log import TYPE_KEY, Change, TableLog, column_names
+from tailpipe.lake.log import Change, TableLog, column_names
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.lake.removal import LiveFile, RejectRemoval, by_prefix, remove_artifacts, remove_rejects
-from tailpipe.lake.writer import WriteJob
-from tailpipe.tables.shape import json_columns, table_schema
-from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
-from tailpipe.tables.standardise import filled_columns
 from tailpipe.times import days_between
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tailpipe.engine.session import Session
     from tailpipe.lake.facts import Fact
     from tailpipe.tables.standardise import Recipe
@@ -61,8 +54,8 @@ class PartitionRun:
         self.version = self.plan.state.version
         self.reject_files = list(self.plan.state.reject_files)
         self.recipes = self._make_recipes()
-        self.schema = self._schema()
-        self.log = TableLog(self.location, self.schema)
+        schema = common_schema(self.plan.target, self.recipes.values())
+        self.log = TableLog(self.location, schema)
 
     def execute(self) -> PartitionOutcome:
         """Raises ConflictError when another collector was faster; units done before stay done."""
@@ -89,11 +82,6 @@ class PartitionRun:
                 recipes[number] = feed_recipe(self.plan.target, feed, artifacts, stored)
                 stored.update(dict.fromkeys(column.name for column in recipes[number].table.columns))
         return recipes
-
-    def _schema(self) -> pa.Schema:
-        """Feeds may bring different mapped fields; the table has them all."""
-        columns = {column.name: column for recipe in self.recipes.values() for column in recipe.table.columns}
-        return table_schema(replace(self.plan.target.table, columns=tuple(columns.values())), TYPE_KEY)
 
     def _run_batch(self, units: tuple[Unit, ...]) -> None:
         tallies = {unit.key: UnitTally(unit, self.run_id, self.now) for unit in units}
@@ -122,17 +110,13 @@ class PartitionRun:
             return
         target = self.plan.target
         feed = target.feeds[number]
-        write = WriteJob(
-            root=self.location,
-            table=target.config.table,
-            partition=target.config.name,
-            stored_schema=_stored_schema(recipe),
-            slots=tuple(
-                make_slot(target, feed, unit, item, tuple(self.reject_files)) for unit, item in slots
-            ),
-            index_column=recipe.index_column,
-            ingested_at=self.now,
-            json_columns=json_columns(recipe.table),
+        files = tuple(self.reject_files)
+        write = make_write_job(
+            target,
+            self.location,
+            recipe,
+            (make_slot(target, feed, unit, item, files) for unit, item in slots),
+            self.now,
         )
         started = time.monotonic()
         artifacts = [item.artifact for _, item in slots]
@@ -273,15 +257,6 @@ def _scratch_folder() -> Iterator[Path]:
     # Tasks that an interruption left behind may still write into it.
     with tempfile.TemporaryDirectory(prefix="tailpipe-counts-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
-
-
-def _stored_schema(recipe: Recipe) -> pa.Schema:
-    """Of data files: no columns of the hive path, and none that could only hold nulls; readers add those."""
-    import pyarrow as pa
-
-    names = {*filled_columns(recipe), *WRITER_COLUMNS, *TP_SCALARS} - {*PARTITION_COLUMNS}
-    schema = table_schema(recipe.table, TYPE_KEY)
-    return pa.schema(pa.field(field.name, field.type) for field in schema if field.name in names)
 
 
 def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) -> list[LiveFile]:

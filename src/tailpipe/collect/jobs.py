@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tailpipe.collect.plan import Action, PlannedArtifact, Unit
@@ -11,12 +13,20 @@ from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
+from tailpipe.lake.layout import PARTITION_COLUMNS
+from tailpipe.lake.log import TYPE_KEY
 from tailpipe.lake.writer import WriteJob
 from tailpipe.sources.artifact import Artifact
-from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, standardise
+from tailpipe.tables.shape import json_columns, table_schema
+from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
+from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, filled_columns, standardise
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tailpipe.engine.session import Session
+
+Reader = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 # A batch of units is one job per source. Large enough that starting a job does not matter, small enough that
 # days become visible while the run goes on.
@@ -54,10 +64,45 @@ def run_job(
     # An engine that runs all tasks at once needs no spare ones, and holds all their memory.
     packs = make_packs(artifacts, session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE))
     read = ReadJob(feed.source, recipe.format, packs, spool)
-    numbers = session.spark.range(0, len(packs), 1, len(packs))
+    return run_packs(session, recipe, read, len(packs), write)
+
+
+def run_packs(session: Session, recipe: Recipe, read: Reader, count: int, write: WriteJob) -> list[Fact]:
+    """`read` gets the numbers of packs, below `count`, and gives records."""
+    numbers = session.spark.range(0, count, 1, count)
     records = numbers.mapInArrow(read, RECORD_SCHEMA)
     facts = standardise(records, recipe).mapInArrow(write, FACTS_SCHEMA)
     return decode_facts(facts.toArrow().column("fact").to_pylist())
+
+
+def make_write_job(
+    target: Target, location: str, recipe: Recipe, slots: Iterable[ArtifactSlot], now: datetime
+) -> WriteJob:
+    return WriteJob(
+        root=location,
+        table=target.config.table,
+        partition=target.config.name,
+        stored_schema=_stored_schema(recipe),
+        slots=tuple(slots),
+        index_column=recipe.index_column,
+        ingested_at=now,
+        json_columns=json_columns(recipe.table),
+    )
+
+
+def common_schema(target: Target, recipes: Iterable[Recipe]) -> pa.Schema:
+    """Sources may bring different mapped fields; the table has them all."""
+    columns = {column.name: column for recipe in recipes for column in recipe.table.columns}
+    return table_schema(replace(target.table, columns=tuple(columns.values())), TYPE_KEY)
+
+
+def _stored_schema(recipe: Recipe) -> pa.Schema:
+    """Of data files: no columns of the hive path, and none that could only hold nulls; readers add those."""
+    import pyarrow as pa
+
+    names = {*filled_columns(recipe), *WRITER_COLUMNS, *TP_SCALARS} - {*PARTITION_COLUMNS}
+    schema = table_schema(recipe.table, TYPE_KEY)
+    return pa.schema(pa.field(field.name, field.type) for field in schema if field.name in names)
 
 
 def make_packs(artifacts: Sequence[Artifact], count: int) -> tuple[Pack, ...]:

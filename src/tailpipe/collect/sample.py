@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tailpipe.collect.plan import PlannedArtifact
 from tailpipe.collect.target import Feed, Target, declared_fields, recipe
@@ -22,18 +21,29 @@ def feed_recipe(
 
     `stored` are names of columns that the table has already.
     """
-    fields = declared_fields(feed.format)
-    if fields is None and (target.table.map_fields or hasattr(feed.format, "with_fields")):
-        fields = _sampled_fields(feed, artifacts)
-        if hasattr(feed.format, "with_fields"):
-            feed = replace(feed, format=feed.format.with_fields(fields))
-        else:
-            # Records of a self-describing format may have fields that the sample lacks.
-            return recipe(target, feed.format, None, fields, stored)
-    return recipe(target, feed.format, fields, stored=stored)
+    fields = sampled_fields(feed, artifacts) if has_open_fields(target, feed) else ()
+    return recipe_for_fields(target, feed, fields, stored)
 
 
-def _sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:
+def has_open_fields(target: Target, feed: Feed) -> bool:
+    """Whether only the data tells which fields there are, and columns depend on it."""
+    is_open = declared_fields(feed.format) is None
+    return is_open and bool(target.table.map_fields or hasattr(feed.format, "with_fields"))
+
+
+def recipe_for_fields(
+    target: Target, feed: Feed, fields: tuple[str, ...], stored: Iterable[str] = ()
+) -> Recipe:
+    """`fields` are those that the data shows; they matter where fields are open."""
+    if not has_open_fields(target, feed):
+        return recipe(target, feed.format, declared_fields(feed.format), stored=stored)
+    if hasattr(feed.format, "with_fields"):
+        return recipe(target, feed.format.with_fields(fields), fields, stored=stored)
+    # Records of a self-describing format may have fields that the sample lacks.
+    return recipe(target, feed.format, None, fields, stored)
+
+
+def sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:
     fields: dict[str, None] = {}
     for planned in spread(artifacts, SAMPLED_ARTIFACTS):
         fields.update(dict.fromkeys(feed.format.field_names(_start(feed, planned))))
