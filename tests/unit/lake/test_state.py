@@ -1,0 +1,231 @@
+"""Manifests folded into what is known of a partition: upserts, deletions, failures, snapshots."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailpipe.collect.record import snapshot
+from tailpipe.lake.log import Change
+from tailpipe.lake.manifest import (
+    ArtifactRecord,
+    Failure,
+    Header,
+    Manifest,
+    Windows,
+    windows_text,
+)
+from tailpipe.lake.state import PartitionState, fold
+from tailpipe.times import Window, day_window, merge
+
+START = datetime(2024, 6, 1, tzinfo=UTC)
+ALWAYS = Window(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
+
+
+def june(first: int, last: int) -> Window:
+    """From midnight of the first day to midnight of the last."""
+    return Window(START + timedelta(days=first - 1), START + timedelta(days=last - 1))
+
+
+def record(
+    identity: str, location: str | None = None, kept: Windows = (ALWAYS,), source: str = "file", rows: int = 1
+) -> ArtifactRecord:
+    span = day_window(START.date())
+    return ArtifactRecord(source, identity, location or identity, "1", 10, span, kept, rows=rows, stored=rows)
+
+
+def failure(label: str) -> Failure:
+    return Failure(label, f"{label} is broken", 1, START, "run")
+
+
+def manifest(change: Change) -> Manifest:
+    """As the log writes it."""
+    header = Header(
+        change.partition,
+        change.kind,
+        change.unit,
+        change.run,
+        START,
+        rejects=change.rejects,
+        removed_rejects=change.removed_rejects,
+        asked={source: windows_text(windows) for source, windows in change.asked.items()},
+        covered={source: windows_text(windows) for source, windows in change.covered.items()},
+        deleted=windows_text(change.deleted),
+        forgotten=change.forgotten,
+        failures=change.failures,
+        report=change.report,
+        is_snapshot=change.is_snapshot,
+    )
+    return Manifest(header, change.artifacts)
+
+
+def unit(key: str = "2024-06-01", **more: object) -> Manifest:
+    return manifest(Change("p", "collect", key, "run", **more))  # type: ignore[arg-type]
+
+
+def folded(*manifests: Manifest) -> PartitionState:
+    return fold(len(manifests), manifests)
+
+
+def test_nothing_is_known_of_a_partition_without_manifests() -> None:
+    assert folded() == PartitionState()
+    assert folded().is_new
+
+
+def test_the_last_record_of_an_identity_counts_and_comes_last() -> None:
+    moved = record("a", "a.1", rows=2)
+    state = folded(unit(artifacts=(record("a"), record("b"))), unit(artifacts=(moved,)))
+    assert list(state.artifacts.values()) == [record("b"), moved]
+    assert (state.version, state.unfolded, state.is_new) == (2, 2, False)
+
+
+def test_sources_know_their_artifacts_apart() -> None:
+    first, second = record("a"), record("a", source="other")
+    assert folded(unit(artifacts=(first,)), unit(artifacts=(second,))).artifacts == {
+        ("file", "a"): first,
+        ("other", "a"): second,
+    }
+
+
+def test_forgotten_artifacts_may_come_again_in_the_same_commit() -> None:
+    state = folded(
+        unit(artifacts=(record("a"), record("b"))),
+        unit(artifacts=(record("a", rows=7),), forgotten=(("file", "a"), ("file", "b"))),
+    )
+    assert list(state.artifacts.values()) == [record("a", rows=7)]
+
+
+def test_windows_are_merged_by_source() -> None:
+    state = folded(
+        unit(asked={"file": (june(1, 3),)}, covered={"file": (june(1, 2),)}),
+        unit(asked={"file": (june(3, 5),), "other": (june(9, 10),)}),
+    )
+    assert state.asked == {"file": (june(1, 5),), "other": (june(9, 10),)}
+    assert state.covered == {"file": (june(1, 2),)}
+
+
+def test_deleting_a_window_takes_it_out_of_everything() -> None:
+    state = folded(
+        unit(
+            artifacts=(record("in", kept=(june(2, 3),)), record("over", kept=(june(1, 9),)), record("out")),
+            asked={"file": (june(1, 9),)},
+            covered={"file": (june(1, 9),)},
+        ),
+        manifest(Change("p", "delete", "", "run", deleted=(june(2, 4),))),
+    )
+    assert state.asked == state.covered == {"file": (june(1, 2), june(4, 9))}
+    assert {key[1]: kept.kept for key, kept in state.artifacts.items()} == {
+        "over": (june(1, 2), june(4, 9)),
+        "out": (Window(ALWAYS.start, june(2, 2).start), Window(june(4, 4).end, ALWAYS.end)),
+    }
+
+
+def test_reject_files_come_and_go() -> None:
+    state = folded(
+        unit(rejects=("a", "b")),
+        unit(rejects=("c",), removed_rejects=("a",)),
+        unit(rejects=("a",), removed_rejects=("b",)),
+    )
+    assert state.reject_files == ("c", "a")
+
+
+def test_a_failure_is_made_good_by_its_unit_or_its_artifact() -> None:
+    failed = manifest(
+        Change(
+            "p", "run", "", "run", failures=(failure("2024-06-01"), failure("a.log"), failure("2024-06-05"))
+        )
+    )
+    assert folded(failed).failures == failed.header.failures
+    later = folded(failed, unit("2024-06-01"), unit("undated-1", artifacts=(record("x", "a.log"),)))
+    assert later.failures == (failure("2024-06-05"),)
+
+
+def test_a_failure_is_made_good_by_a_run_that_covers_its_day() -> None:
+    """The file that broke a day may be gone: a run that looked and found nothing wrong settles it."""
+    failed = manifest(Change("p", "run", "", "run", failures=(failure("2024-06-05"), failure("a.log"))))
+    missed = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 5),)}))
+    assert folded(failed, missed).failures == (failure("2024-06-05"),)
+    settled = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 6),)}))
+    assert folded(failed, settled).failures == ()
+
+
+def test_a_day_that_fails_again_stays_with_its_last_message() -> None:
+    again = Failure("2024-06-05", "still broken", 1, START, "later")
+    state = folded(
+        manifest(Change("p", "run", "", "run", failures=(failure("2024-06-05"),))),
+        manifest(Change("p", "run", "", "later", covered={"file": (june(1, 5),)}, failures=(again,))),
+    )
+    assert state.failures == (again,)
+
+
+def test_a_snapshot_stands_for_all_before_it() -> None:
+    history = (
+        unit(artifacts=(record("a"), record("b", kept=(june(1, 2),))), asked={"file": (june(1, 9),)}),
+        manifest(Change("p", "run", "", "run", failures=(failure("2024-06-05"),), rejects=("x",))),
+    )
+    state = folded(*history)
+    short = fold(2, [manifest(snapshot("p", "run", state))])
+    assert (short.unfolded, short) == (0, _without_count(state))
+
+
+names = st.sampled_from("abc")
+parts = st.lists(
+    st.tuples(st.integers(1, 9), st.integers(1, 9)).map(lambda pair: june(min(pair), max(pair) + 1)),
+    min_size=1,
+    max_size=2,
+).map(merge)
+by_source = st.dictionaries(st.sampled_from(["file", "other"]), parts, max_size=2)
+changes = st.one_of(
+    st.builds(
+        lambda records, asked, rejects, removed: unit(
+            f"2024-06-0{len(records) + 1}",
+            artifacts=tuple(records),
+            asked=asked,
+            rejects=rejects,
+            removed_rejects=removed,
+        ),
+        st.lists(st.builds(record, names, names, parts), max_size=3, unique_by=lambda one: one.key),
+        by_source,
+        st.sets(names, max_size=2).map(sorted).map(tuple),
+        st.sets(names, max_size=2).map(sorted).map(tuple),
+    ),
+    st.builds(
+        lambda covered, labels: manifest(
+            Change("p", "run", "", "run", covered=covered, failures=tuple(map(failure, labels)))
+        ),
+        by_source,
+        st.lists(st.sampled_from(["2024-06-01", "2024-06-02", "a"]), max_size=2, unique=True),
+    ),
+    st.builds(lambda deleted: manifest(Change("p", "delete", "", "run", deleted=deleted)), parts),
+    st.builds(lambda name: unit(forgotten=(("file", name),)), names),
+)
+
+
+@given(before=st.lists(changes, max_size=6), after=st.lists(changes, max_size=6))
+def test_a_snapshot_at_any_point_changes_nothing(before: list[Manifest], after: list[Manifest]) -> None:
+    whole = fold(9, [*before, *after])
+    short = fold(9, [manifest(snapshot("p", "run", fold(9, before))), *after])
+    assert list(short.artifacts) == list(whole.artifacts)
+    assert _without_count(short) == _without_count(whole)
+
+
+@given(history=st.lists(changes, max_size=6), windows=parts)
+def test_nothing_is_left_of_a_deleted_window(history: list[Manifest], windows: Windows) -> None:
+    state = folded(*history, manifest(Change("p", "delete", "", "run", deleted=windows)))
+    known = [*state.asked.values(), *state.covered.values(), *(one.kept for one in state.artifacts.values())]
+    assert not any(part.overlaps(gone) for parts in known for part in parts for gone in windows)
+    assert all(one.kept for one in state.artifacts.values())
+
+
+def _without_count(state: PartitionState) -> PartitionState:
+    return PartitionState(
+        state.version,
+        state.artifacts,
+        state.asked,
+        state.covered,
+        state.failures,
+        state.reject_files,
+        state.last_run,
+    )
