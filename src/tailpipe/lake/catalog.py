@@ -1,12 +1,15 @@
-"""What is in the lake, for those who only read: tables, their columns, their rejects. No Spark."""
+"""What is in the lake, for those who only read: tables, columns, partitions, rejects. No Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.lake.layout import LOG, table_location
+
+if TYPE_CHECKING:
+    from tailpipe.lake.state import PartitionState
 
 
 def list_tables(data_dir: Path) -> list[str]:
@@ -26,6 +29,25 @@ def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | 
 
     fields = DeltaTable(str(location)).schema().fields
     return tuple((field.name, _duckdb_type(field.metadata, TYPE_KEY)) for field in fields)
+
+
+def partition_states(
+    data_dir: Path, table: str, is_wanted: Callable[[str], bool] = lambda name: True
+) -> dict[str, PartitionState]:
+    """What is known of each wanted partition, by its name. The log is read once for all.
+
+    States for readers: they know no version, so nothing can be committed on top of them.
+    """
+    from tailpipe.lake.log import history_paths
+    from tailpipe.lake.manifest import read_manifest
+    from tailpipe.lake.state import fold
+
+    location = str(table_location(data_dir, table))
+    return {
+        name: fold(0, (read_manifest(location, path) for path in paths))
+        for name, paths in sorted(history_paths(location).items())
+        if is_wanted(name)
+    }
 
 
 def reject_files(data_dir: Path, table: str) -> list[str]:

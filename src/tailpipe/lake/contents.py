@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.layout import LOG, table_location
+
+if TYPE_CHECKING:
+    from tailpipe.lake.state import PartitionState
 
 
 @dataclass(frozen=True)
@@ -24,42 +28,45 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class History:
-    """What was read for a partition so far. An artifact that several commits took parts of counts once."""
-
-    commits: int
-    artifacts: int
-    rejected: int
-    last_commit: str
+class _DayFiles:
+    partition: str
+    day: date
+    rows: int
+    files: int
+    size_bytes: int
 
 
 def partition_contents(data_dir: Path, table: str) -> dict[str, Contents]:
     """By name of the partition; empty while the table was never collected."""
-    by_partition: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for file in _live_files(table_location(data_dir, table)):
-        by_partition[file["partition.tp_partition"]].append(file)
-    return {name: _contents(files) for name, files in sorted(by_partition.items())}
+    by_partition: dict[str, list[_DayFiles]] = defaultdict(list)
+    for files in _files_by_day(table_location(data_dir, table)):
+        by_partition[files.partition].append(files)
+    return {name: _contents(parts) for name, parts in sorted(by_partition.items())}
 
 
-def partition_history(data_dir: Path, table: str, partition: str) -> History | None:
-    """Reads every manifest of the partition; None while there is none."""
-    from tailpipe.lake.log import manifest_paths
-    from tailpipe.lake.manifest import read_manifest
-
-    location = str(table_location(data_dir, table))
-    manifests = [read_manifest(location, path) for path in manifest_paths(location, partition)]
-    if not manifests:
-        return None
-    records = [record for manifest in manifests for record in manifest.artifacts]
-    return History(
-        commits=len(manifests),
-        artifacts=len({(record.source, record.location) for record in records}),
-        rejected=sum(record.rejected for record in records),
-        last_commit=max(manifest.header.written_at for manifest in manifests).isoformat(timespec="seconds"),
-    )
+def rows_per_day(data_dir: Path, table: str) -> dict[str, dict[date, int]]:
+    """Visible rows, by name of the partition and day; days without rows are left out."""
+    rows: dict[str, dict[date, int]] = defaultdict(dict)
+    for files in _files_by_day(table_location(data_dir, table)):
+        rows[files.partition][files.day] = files.rows
+    return dict(rows)
 
 
-def _live_files(location: Path) -> list[dict[str, Any]]:
+def quarantined(data_dir: Path, table: str, state: PartitionState) -> int:
+    """Records that are in quarantine now; only the ends of its files are read."""
+    import pyarrow.parquet as pq
+
+    location = table_location(data_dir, table)
+    try:
+        return sum(int(pq.read_metadata(location / path).num_rows) for path in state.reject_files)
+    except OSError as error:
+        raise LakeError(
+            f"{location}: the quarantine cannot be read: {error}",
+            hint="check that the folder is whole and readable",
+        ) from error
+
+
+def _files_by_day(location: Path) -> list[_DayFiles]:
     if not (location / LOG).is_dir():
         return []
     import pyarrow as pa
@@ -67,20 +74,32 @@ def _live_files(location: Path) -> list[dict[str, Any]]:
     from deltalake.exceptions import DeltaError
 
     try:
-        actions = DeltaTable(str(location)).get_add_actions(flatten=True)
+        actions = pa.table(DeltaTable(str(location)).get_add_actions(flatten=True))
     except DeltaError as error:
         raise LakeError(f"{location}: the Delta log cannot be read: {error}") from error
-    files: list[dict[str, Any]] = pa.table(actions).to_pylist()
-    return files
+    if not actions.num_rows:
+        return []
+    keys = ["partition.tp_partition", "partition.tp_date"]
+    sums = actions.group_by(keys).aggregate(
+        [("num_records", "sum"), ("path", "count"), ("size_bytes", "sum")]
+    )
+    columns = (
+        sums.column(name).to_pylist() for name in (*keys, "num_records_sum", "path_count", "size_bytes_sum")
+    )
+    return [_day_files(*row) for row in zip(*columns, strict=True)]
 
 
-def _contents(files: list[dict[str, Any]]) -> Contents:
-    days = {str(file["partition.tp_date"]) for file in files}
+def _day_files(partition: str, day: Any, rows: int | None, files: int, size_bytes: int) -> _DayFiles:
+    return _DayFiles(partition, date.fromisoformat(str(day)), rows or 0, files, size_bytes)
+
+
+def _contents(parts: list[_DayFiles]) -> Contents:
+    days = [part.day for part in parts]
     return Contents(
-        rows=sum(file["num_records"] or 0 for file in files),
+        rows=sum(part.rows for part in parts),
         days=len(days),
-        first_day=min(days),
-        last_day=max(days),
-        files=len(files),
-        size_bytes=sum(file["size_bytes"] for file in files),
+        first_day=min(days).isoformat(),
+        last_day=max(days).isoformat(),
+        files=sum(part.files for part in parts),
+        size_bytes=sum(part.size_bytes for part in parts),
     )

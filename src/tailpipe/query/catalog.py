@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.lake.layout import table_location
-from tailpipe.query.views import Lake, TableView
+from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS, artifacts, collections
+from tailpipe.query.views import Book, Lake, TableView
 from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
 from tailpipe.tables.table import Table
 from tailpipe.tables.types import duckdb_type
@@ -27,7 +29,11 @@ def find_lake(data_dir: Path, tables: Mapping[str, Table], collected_tables: Ite
     def find_reject_files() -> Sequence[str]:
         return [path for name in sorted(stored) for path in reject_files(data_dir, name)]
 
-    return Lake(tuple(sorted(stored.union(collected_tables))), find_table, find_reject_files)
+    books = {
+        "collections": Book(COLLECTION_COLUMNS, partial(collections, data_dir)),
+        "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, data_dir)),
+    }
+    return Lake(tuple(sorted(stored.union(collected_tables))), find_table, find_reject_files, books)
 
 
 def stored_partitions(data_dir: Path) -> list[str]:

@@ -36,8 +36,8 @@ class Restriction:
             clauses.append(_matches_any("tp_index", self.indexes))
         return " AND ".join(clauses) or None
 
-    def reject_condition(self) -> str | None:
-        """The same for quarantined records, which have a table and a partition but no index and no time."""
+    def partition_condition(self) -> str | None:
+        """The same for what has a table and a partition, but no index and no time: rejects, runs, artifacts."""
         if not self.partitions:
             return None
         clauses = (
@@ -45,6 +45,13 @@ class Restriction:
             for table, name in self._partition_patterns()
         )
         return f"({' OR '.join(clauses)})"
+
+    def chooses(self, table: str, partition: str) -> bool:
+        """Whether rows of the partition may pass."""
+        patterns = list(self._partition_patterns())
+        return not patterns or any(
+            fnmatchcase(table, pattern) and fnmatchcase(partition, name) for pattern, name in patterns
+        )
 
     def _time_clauses(self) -> Iterable[str]:
         if self.start is not None:

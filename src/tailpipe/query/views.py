@@ -1,10 +1,11 @@
-"""The lake as SQL sees it: one view per table, and quarantined records as `tailpipe.rejects`."""
+"""The lake as SQL sees it: one view per table, and in the schema `tailpipe` what it knows of collection itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import duckdb
 
@@ -31,6 +32,8 @@ _REACHES_ALL = re.compile(
     re.I,
 )
 
+_BEING_COPIED = "tailpipe_being_copied"
+
 _STORED_AS_TEXT = re.compile(r"\b(json|inet|interval|uuid|(?<!with )time)\b", re.I)
 
 
@@ -48,12 +51,21 @@ class TableView:
 
 
 @dataclass(frozen=True)
+class Book:
+    """A table of the schema `tailpipe`. `read` gives its rows, in Arrow, of partitions that may be seen."""
+
+    columns: tuple[tuple[str, str], ...]
+    read: Callable[[Callable[[str, str], bool]], Any]
+
+
+@dataclass(frozen=True)
 class Lake:
-    """Everything that can be queried. Tables and rejects are looked up only when the SQL can reach them."""
+    """Everything that can be queried. All but names is looked up only when the SQL can reach it."""
 
     table_names: tuple[str, ...]
     find_table: Callable[[str], TableView]
     find_reject_files: Callable[[], Sequence[str]] = tuple
+    books: Mapping[str, Book] = field(default_factory=dict)
 
 
 def create_views(
@@ -76,6 +88,13 @@ def create_views(
     connection.execute("CREATE SCHEMA tailpipe")
     files = lake.find_reject_files() if reaches_all or "rejects" in words else ()
     connection.execute(f"CREATE VIEW tailpipe.rejects AS {_rejects(files, allowed)}")
+    for name, book in lake.books.items():
+        if reaches_all or {"tailpipe", name} <= words:
+            _open_book(connection, name, book, allowed)
+        else:
+            connection.execute(
+                f"CREATE VIEW tailpipe.{name} AS {_in_given_order(book.columns, {})} WHERE false"
+            )
 
 
 def _is_named(table: str, words: set[str]) -> bool:
@@ -141,13 +160,26 @@ def _empty(columns: Sequence[tuple[str, str]]) -> str:
 
 def _rejects(files: Sequence[str], restriction: Restriction) -> str:
     stored = {name: name for name, _ in REJECT_COLUMNS} if files else {}
-    selected = ", ".join(_column(name, type_, stored) for name, type_ in REJECT_COLUMNS)
+    select = _in_given_order(REJECT_COLUMNS, stored)
     if not files:
-        return f"SELECT {selected} WHERE false"
+        return f"{select} WHERE false"
     paths = ", ".join(map(quote_text, files))
-    condition = restriction.reject_condition()
-    scan = f"SELECT {selected} FROM read_parquet([{paths}], union_by_name = true)"
+    condition = restriction.partition_condition()
+    scan = f"{select} FROM read_parquet([{paths}], union_by_name = true)"
     return f"{scan} WHERE {condition}" if condition else scan
+
+
+def _in_given_order(columns: Sequence[tuple[str, str]], stored: dict[str, str]) -> str:
+    return f"SELECT {', '.join(_column(name, type_, stored) for name, type_ in columns)}"
+
+
+def _open_book(
+    connection: duckdb.DuckDBPyConnection, name: str, book: Book, restriction: Restriction
+) -> None:
+    """Copied: a view would need what it reads to be registered under a name that lists of tables show."""
+    connection.register(_BEING_COPIED, book.read(restriction.chooses))
+    connection.execute(f"CREATE TABLE tailpipe.{name} AS FROM {_BEING_COPIED}")
+    connection.unregister(_BEING_COPIED)
 
 
 def _in_order(names: Iterable[str]) -> list[str]:

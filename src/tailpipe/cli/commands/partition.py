@@ -70,11 +70,10 @@ def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None) -> Ent
 
 
 def _details(setup: Setup, key: tuple[str, str], config: PartitionConfig | None, collected: Facts) -> Facts:
-    from tailpipe.lake.contents import partition_history
+    from tailpipe.cli.partition_facts import collection_facts
 
-    history = partition_history(setup.data_dir, *key)
     asked = _asked(setup, config) if config else {"sources": [_NOT_CONFIGURED]}
-    return {**asked, **collected, **(asdict(history) if history else {})}
+    return {**asked, **collected, **collection_facts(setup.data_dir, *key, setup.now)}
 
 
 def _asked(setup: Setup, config: PartitionConfig) -> Facts:

@@ -1,0 +1,79 @@
+"""What `partition show` tells of a partition's collection: runs, failures, what is pending and what is quarantined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.cli.terminal import counted
+from tailpipe.lake.runs import COLLECTING, FAILED, UNFINISHED, Run
+
+if TYPE_CHECKING:
+    from tailpipe.lake.manifest import Failure
+    from tailpipe.lake.state import PartitionState
+
+
+def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) -> dict[str, Any]:
+    """Empty while nothing was ever collected or tried."""
+    from tailpipe.lake.catalog import partition_states
+    from tailpipe.lake.contents import quarantined
+    from tailpipe.lake.runs import partition_runs
+
+    state = partition_states(data_dir, table, lambda name: name == partition).get(partition)
+    if state is None:
+        return {}
+    waiting = [record.location for record in state.artifacts.values() if record.waiting_bytes]
+    return {
+        "artifacts": len(state.artifacts),
+        "waiting_for_line_end": waiting,
+        "rejects": quarantined(data_dir, table, state),
+        **_last_run(partition_runs(data_dir, table, partition)),
+        "failed": [_failure(failure) for failure in state.failures],
+        "pending": list(_pending(state, now)),
+    }
+
+
+def _last_run(runs: list[Run]) -> dict[str, Any]:
+    last = next((run for run in reversed(runs) if run.kind in COLLECTING), None)
+    if last is None:
+        return {}
+    return {
+        "last_run": (last.finished_at or last.started_at).isoformat(timespec="seconds"),
+        "last_run_status": _status(last),
+        "last_run_rows": last.rows,
+        "last_run_stored": last.stored,
+    }
+
+
+def _status(run: Run) -> str:
+    if run.status == FAILED:
+        return f"{counted(run.failed, 'unit')} failed"
+    return "unfinished: interrupted, or still running" if run.status == UNFINISHED else run.status
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {
+        "what": failure.label,
+        "cause": failure.message,
+        "artifacts": failure.artifacts,
+        "at": failure.at.isoformat(timespec="seconds"),
+    }
+
+
+def _pending(state: PartitionState, now: datetime) -> Iterator[dict[str, Any]]:
+    """Without the time since a source was last collected: that is ahead of it, and not left behind."""
+    from tailpipe.collect.windows import pending
+
+    for source, asked in state.asked.items():
+        covered = state.covered.get(source, ())
+        newest = max((window.end for window in covered), default=None)
+        for window in pending(asked, covered, now):
+            if window.start == newest:
+                continue
+            yield {
+                "source": source,
+                "from": window.start.isoformat(timespec="seconds"),
+                "to": window.end.isoformat(timespec="seconds"),
+            }

@@ -1,0 +1,180 @@
+"""Which days of a partition are in the lake as a whole, which only in part, and why. Pure: state in, days out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from tailpipe.lake.manifest import ArtifactRecord, Failure, Windows
+from tailpipe.lake.state import PartitionState
+from tailpipe.times import Window, day_window, days, merge, midnight, subtract
+
+COLLECTED = "collected"
+EMPTY = "empty"
+PARTIAL = "partial"
+MISSING = "missing"
+FAILED = "failed"
+STATES = (COLLECTED, EMPTY, PARTIAL, MISSING, FAILED)
+
+
+@dataclass(frozen=True)
+class Day:
+    """One UTC day. `rejected` counts records of artifacts that belong to the day by their path.
+
+    `is_waiting` says that nothing but the end of a last line is missing, so that no run can make it whole yet.
+    """
+
+    date: date
+    state: str
+    rows: int = 0
+    rejected: int = 0
+    reason: str | None = None
+    is_waiting: bool = False
+
+
+def known_days(state: PartitionState, rows: Mapping[date, int], now: datetime) -> Window | None:
+    """From the first day with rows, a failure or a request to the end of today; None if there is none."""
+    firsts = [*rows, *failures_by_day(state)]
+    firsts += [window.start.date() for windows in state.asked.values() for window in windows]
+    first = min(firsts, default=None)
+    if first is None or first > now.date():
+        return None
+    return Window(midnight(first), day_window(now.date()).end)
+
+
+def cover(state: PartitionState, rows: Mapping[date, int], window: Window, now: datetime) -> tuple[Day, ...]:
+    """The days that the window touches, up to today, oldest first. Every source that was ever asked counts."""
+    first = midnight(window.start.date())
+    window = Window(first, min(window.end, day_window(now.date()).end))
+    return _Judge(state, rows, window, now).days()
+
+
+def failures_by_day(state: PartitionState) -> dict[date, Failure]:
+    return {day: failure for failure in state.failures if (day := _day(failure.label)) is not None}
+
+
+def other_failures(state: PartitionState) -> tuple[Failure, ...]:
+    """Of what belongs to no day: files without a date in their path, sources that could not be listed."""
+    return tuple(failure for failure in state.failures if _day(failure.label) is None)
+
+
+class _Judge:
+    def __init__(
+        self, state: PartitionState, rows: Mapping[date, int], window: Window, now: datetime
+    ) -> None:
+        self.rows = rows
+        self.window = window
+        self.sources = tuple(state.asked)
+        self.failures = failures_by_day(state)
+        self.asked = _touched(merge(part for parts in state.asked.values() for part in parts), window)
+        self.newest = _newest(state.covered.values(), now)
+        self.gaps = {
+            source: _gaps_by_day(state.covered.get(source, ()), window, self.newest)
+            for source in self.sources
+        }
+        self.waiting = _waiting(state.artifacts.values())
+        self.rejected = _rejected(state.artifacts.values())
+
+    def days(self) -> tuple[Day, ...]:
+        return tuple(self._day(day) for day in days(self.window))
+
+    def _day(self, day: date) -> Day:
+        state, reason = self._state(day)
+        is_waiting = state == PARTIAL and not self._gaps(day) and bool(self.sources)
+        return Day(day, state, self.rows.get(day, 0), self.rejected.get(day, 0), reason, is_waiting)
+
+    def _state(self, day: date) -> tuple[str, str | None]:
+        if day in self.failures:
+            return FAILED, self.failures[day].message
+        gaps = self._gaps(day)
+        if self.sources and not gaps:
+            return self._covered(day)
+        if gaps and not all(self._is_whole(parts, day) for parts in gaps.values()):
+            return PARTIAL, f"not covered: {self._gap_text(gaps, day)}"
+        if len(gaps) < len(self.sources):
+            return PARTIAL, f"not covered: {', '.join(gaps)}"
+        if self.rows.get(day):
+            return PARTIAL, "it has rows, but no run came to its end"
+        return MISSING, "asked for, and not collected yet" if day in self.asked else "never asked for"
+
+    def _covered(self, day: date) -> tuple[str, str | None]:
+        files = self.waiting.get(day)
+        if files:
+            return PARTIAL, f"waiting for the end of the last line: {', '.join(files)}"
+        return (COLLECTED if self.rows.get(day) else EMPTY), None
+
+    def _gaps(self, day: date) -> dict[str, Windows]:
+        """What is not covered of the day, by source; sources that covered it are left out."""
+        return {source: gaps[day] for source, gaps in self.gaps.items() if day in gaps}
+
+    def _is_whole(self, parts: Windows, day: date) -> bool:
+        whole = day_window(day)
+        return parts == (Window(whole.start, min(whole.end, self.newest)),)
+
+    def _gap_text(self, gaps: Mapping[str, Windows], day: date) -> str:
+        def text(source: str, parts: Windows) -> str:
+            times = ", ".join(f"{_clock(part.start)}–{_clock(part.end, day)}" for part in parts)
+            return " ".join([source] * (len(self.sources) > 1) + [times] * (not self._is_whole(parts, day)))
+
+        return "; ".join(text(source, parts) for source, parts in gaps.items())
+
+
+def _newest(covered: Iterable[Windows], now: datetime) -> datetime:
+    """Today is whole when it is covered up to the newest moment that any source was: later ones have no run yet."""
+    start = midnight(now.date())
+    ends = [window.end for windows in covered for window in windows if window.end > start]
+    return min(max(ends), now) if ends else now
+
+
+def _gaps_by_day(covered: Windows, window: Window, newest: datetime) -> dict[date, Windows]:
+    gaps: dict[date, list[Window]] = defaultdict(list)
+    for gap in subtract(Window(window.start, min(window.end, newest)), covered):
+        for day in days(gap):
+            whole = day_window(day)
+            gaps[day].append(Window(max(gap.start, whole.start), min(gap.end, whole.end)))
+    return {day: tuple(parts) for day, parts in gaps.items()}
+
+
+def _touched(windows: Windows, window: Window) -> set[date]:
+    clipped = (Window(max(part.start, window.start), min(part.end, window.end)) for part in windows)
+    return {day for part in clipped for day in days(part)}
+
+
+def _waiting(records: Iterable[ArtifactRecord]) -> dict[date, list[str]]:
+    """The line that waits belongs to the day of the path, or else most likely to that of the line before it."""
+    waiting: dict[date, list[str]] = defaultdict(list)
+    for record in records:
+        if record.waiting_bytes:
+            for day in _days_of_end(record):
+                waiting[day].append(record.location)
+    return waiting
+
+
+def _days_of_end(record: ArtifactRecord) -> Iterator[date]:
+    if record.span is not None:
+        yield from days(record.span)
+    elif moment := record.last or record.collected_at:
+        yield moment.astimezone(UTC).date()
+
+
+def _rejected(records: Iterable[ArtifactRecord]) -> dict[date, int]:
+    rejected: dict[date, int] = defaultdict(int)
+    for record in records:
+        if record.rejected and record.span is not None:
+            own = days(record.span)
+            if len(own) == 1:
+                rejected[own[0]] += record.rejected
+    return rejected
+
+
+def _day(label: str) -> date | None:
+    try:
+        return date.fromisoformat(label)
+    except ValueError:
+        return None
+
+
+def _clock(moment: datetime, day: date | None = None) -> str:
+    return "24:00" if day and moment == midnight(day + timedelta(days=1)) else f"{moment:%H:%M}"

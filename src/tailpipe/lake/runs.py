@@ -1,0 +1,157 @@
+"""Every run that changed a partition, told by the manifests that the log names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from tailpipe.lake.layout import table_location
+from tailpipe.lake.log import manifest_paths
+from tailpipe.lake.manifest import ArtifactRecord, Header, RunReport, read_header, read_manifest, read_windows
+from tailpipe.times import Window
+
+DONE = "done"
+FAILED = "failed"
+UNFINISHED = "unfinished"
+COLLECTING = ("collect", "overwrite")
+# Windows without a beginning or an end begin or end in these.
+_FIRST_YEAR, _LAST_YEAR = 1, 9999
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run over one partition. Unfinished: it committed units and left no record of its end, because it was
+    killed or interrupted, or because it still goes on.
+
+    Of an unfinished run, rows are those of the artifacts it read, with what earlier runs had read of them. Runs that
+    only take away have no such counts.
+    """
+
+    run: str
+    partition: str
+    kind: str
+    status: str
+    started_at: datetime
+    finished_at: datetime | None = None
+    engine: str | None = None
+    window_from: datetime | None = None
+    window_to: datetime | None = None
+    sources: tuple[str, ...] = ()
+    is_overwrite: bool = False
+    units: int = 0
+    failed: int = 0
+    artifacts: int | None = None
+    size_bytes: int | None = None
+    rows: int | None = None
+    stored: int | None = None
+    filtered: int | None = None
+    rejected: int | None = None
+
+
+def partition_runs(data_dir: Path, table: str, partition: str | None = None) -> list[Run]:
+    """Of one partition or of all, in the order of their first commits."""
+    location = str(table_location(data_dir, table))
+    commits: dict[tuple[str, str], list[tuple[str, Header]]] = defaultdict(list)
+    for path in manifest_paths(location, partition):
+        header = read_header(location, path)
+        if not header.is_snapshot:
+            commits[header.partition, header.run].append((path, header))
+    return [_run(location, group) for group in commits.values()]
+
+
+def _run(location: str, commits: Sequence[tuple[str, Header]]) -> Run:
+    headers = [header for _, header in commits]
+    report = next((header.report for header in reversed(headers) if header.report), None)
+    kind = _kind(headers, report)
+    if report is not None:
+        return _reported(headers[0], kind, report)
+    if kind not in COLLECTING:
+        return _instant(headers, kind)
+    records = [record for path, _ in commits for record in read_manifest(location, path).artifacts]
+    return _unfinished(headers, kind, records)
+
+
+def _kind(headers: Sequence[Header], report: RunReport | None) -> str:
+    own = next((header.kind for header in headers if header.kind != "run"), None)
+    return own or ("overwrite" if report and report.is_overwrite else "collect")
+
+
+def _reported(header: Header, kind: str, report: RunReport) -> Run:
+    return Run(
+        run=header.run,
+        partition=header.partition,
+        kind=kind,
+        status=FAILED if report.failed else DONE,
+        started_at=report.started_at,
+        finished_at=report.finished_at,
+        engine=report.engine,
+        window_from=report.window_from,
+        window_to=report.window_to,
+        sources=report.sources,
+        is_overwrite=report.is_overwrite,
+        units=report.units,
+        failed=report.failed,
+        artifacts=report.artifacts,
+        size_bytes=report.size_bytes,
+        rows=report.rows,
+        stored=report.stored,
+        filtered=report.filtered,
+        rejected=report.rejected,
+    )
+
+
+def _instant(headers: Sequence[Header], kind: str) -> Run:
+    """Done as soon as it is committed."""
+    window_from, window_to = hull(window for header in headers for window in read_windows(header.deleted))
+    return Run(
+        run=headers[0].run,
+        partition=headers[0].partition,
+        kind=kind,
+        status=DONE,
+        started_at=headers[0].written_at,
+        finished_at=headers[-1].written_at,
+        window_from=window_from,
+        window_to=window_to,
+        units=len(headers),
+    )
+
+
+def _unfinished(headers: Sequence[Header], kind: str, records: Sequence[ArtifactRecord]) -> Run:
+    asked = [text for header in headers for texts in header.asked.values() for text in texts]
+    window_from, window_to = hull(read_windows(asked))
+    # Artifacts carry the moment at which their run began.
+    starts = [
+        record.collected_at for record in records if record.collected_at and record.run == headers[0].run
+    ]
+    return Run(
+        run=headers[0].run,
+        partition=headers[0].partition,
+        kind=kind,
+        status=UNFINISHED,
+        started_at=min(starts, default=headers[0].written_at),
+        window_from=window_from,
+        window_to=window_to,
+        sources=tuple(dict.fromkeys(source for header in headers for source in header.asked)),
+        is_overwrite=kind == "overwrite",
+        units=len(headers),
+        artifacts=len(records),
+        size_bytes=sum(record.size_bytes for record in records),
+        rows=sum(record.rows for record in records),
+        stored=sum(record.stored for record in records),
+        filtered=sum(record.filtered + record.outside for record in records),
+        rejected=sum(record.rejected for record in records),
+    )
+
+
+def hull(windows: Iterable[Window]) -> tuple[datetime | None, datetime | None]:
+    """The first start and the last end; None where time has none."""
+    parts = tuple(windows)
+    start = min((part.start for part in parts), default=None)
+    end = max((part.end for part in parts), default=None)
+    return (
+        None if start is None or start.year == _FIRST_YEAR else start,
+        None if end is None or end.year == _LAST_YEAR else end,
+    )
