@@ -88,10 +88,10 @@ def test_garbage_beside_good_lines_costs_only_itself(home: Home) -> None:
         APP.replace('"LOGS"', '"LOGS/app"')
         + 'partition "nginx_access_log" "web" { source "file" { paths = ["LOGS/web"] } }'
     )
-    home.write("app/app.jsonl", GOOD.encode() + garbage + b"\n" + GOOD.encode() + b"\x00" * 1000)
+    home.write("app/app.jsonl", GOOD.encode() + garbage + b"\n" + GOOD.encode() + b"\x00" * 1000 + b"\n")
     request = b'10.0.0.1 - - [01/Jun/2024:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n'
     odd = request.replace(b"GET /", b"GET /\xff\xfe")
-    home.write("web/access.log", request + garbage + b"\n" + odd + b"\x00" * 1000)
+    home.write("web/access.log", request + garbage + b"\n" + odd + b"\x00" * 1000 + b"\n")
     done = home.run("collect", *FROM)
     assert done.returncode == 0
     assert count(home) == 2
