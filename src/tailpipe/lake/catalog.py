@@ -31,6 +31,15 @@ def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | 
     return tuple((field.name, _duckdb_type(field.metadata, TYPE_KEY)) for field in fields)
 
 
+def partition_names(data_dir: Path, table: str) -> list[str]:
+    """Partitions that have rows, or of which the log has anything else to tell."""
+    from tailpipe.lake.contents import partition_contents
+    from tailpipe.lake.log import history_paths
+
+    told = history_paths(str(table_location(data_dir, table)))
+    return sorted({*told, *partition_contents(data_dir, table)})
+
+
 def partition_states(
     data_dir: Path, table: str, is_wanted: Callable[[str], bool] = lambda name: True
 ) -> dict[str, PartitionState]:

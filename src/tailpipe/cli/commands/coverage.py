@@ -1,0 +1,159 @@
+"""`tailpipe coverage`: which days are collected, and what of the others is missing."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tailpipe.cli.coverage_report import Report
+    from tailpipe.cli.setup import Setup
+    from tailpipe.collect.selection import Selection
+    from tailpipe.collect.windows import AskedWindow
+    from tailpipe.lake.state import PartitionState
+
+HELP = "Show which days are collected, partial, missing or failed."
+
+_EXAMPLES = """
+examples:
+  tailpipe coverage                                      every partition
+  tailpipe coverage aws_cloudtrail_log.prod --from T-1Y  the last year of one
+  tailpipe coverage aws_cloudtrail_log.prod archive      only what one of its sources covered
+"""
+
+Key = tuple[str, str]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "partitions",
+        nargs="*",
+        metavar="NAME",
+        help="a table, table.partition, a partition, a source of it, or table.partition.source; "
+        "* matches any text; none means all",
+    )
+    begin = "the first day, such as 2024-01-31 or T-30d; else the first that is known"
+    parser.add_argument("--from", dest="start", metavar="TIME", help=begin)
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the last day; else today")
+    parser.add_argument("--output", choices=("text", "json"), default="text", help="how it is printed")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.errors import EXIT_DONE
+
+    setup = load_setup(arguments, needs_config=False)
+    asked = _asked_window(arguments, setup.now)
+    reports = [_report(setup, selection, asked) for selection in _selections(setup, arguments.partitions)]
+    if arguments.output == "json":
+        _print_json(reports)
+    else:
+        _print_text(reports)
+    return EXIT_DONE
+
+
+def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
+    from tailpipe.collect.windows import AskedWindow
+    from tailpipe.errors import UsageError
+    from tailpipe.times import parse_moment
+
+    start = parse_moment(arguments.start, now=now) if arguments.start is not None else None
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else None
+    if start and end and start >= end:
+        raise UsageError(
+            f"--from {arguments.start} is not before --to {arguments.end}: no day is between them.",
+            hint="exchange them",
+        )
+    return AskedWindow(start, end)
+
+
+def _selections(setup: Setup, words: list[str]) -> list[Selection[Key]]:
+    """Of configured partitions, and of those that only the lake knows."""
+    from tailpipe.collect.selection import select
+    from tailpipe.lake.catalog import list_tables, partition_names
+
+    stored = (
+        (table, name)
+        for table in list_tables(setup.data_dir)
+        for name in partition_names(setup.data_dir, table)
+    )
+    keys = {key: key for key in (*setup.partitions, *stored)}
+    if not keys and not words:
+        return []
+    return select(words, keys, lambda key: _configured_sources(setup, key))
+
+
+def _configured_sources(setup: Setup, key: Key) -> list[str]:
+    config = setup.partitions.get(key)
+    return [source.name for source in config.sources] if config else []
+
+
+def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Report:
+    from tailpipe.cli.coverage_report import Report
+    from tailpipe.lake.catalog import partition_states
+    from tailpipe.lake.contents import rows_per_day
+    from tailpipe.lake.coverage import cover, known_days, other_failures
+    from tailpipe.lake.state import PartitionState
+    from tailpipe.times import Window
+
+    table, partition = selection.chosen
+    states = partition_states(setup.data_dir, table, lambda name: name == partition)
+    state = _of_sources(states.get(partition, PartitionState()), selection.sources)
+    rows: Mapping[date, int] = rows_per_day(setup.data_dir, table).get(partition, {})
+    known = known_days(state, rows, setup.now)
+    start = asked.start or (known and known.start)
+    end = asked.end or setup.now
+    days = cover(state, rows, Window(start, end), setup.now) if start else ()
+    return Report(
+        name=f"{table}.{partition}",
+        days=days,
+        failures=other_failures(state),
+        today=setup.now.date(),
+        later_rows=0 if asked.end else sum(n for day, n in rows.items() if day > setup.now.date()),
+        sources=selection.sources,
+        is_configured=selection.chosen in setup.partitions,
+        is_known=known is not None,
+    )
+
+
+def _of_sources(state: PartitionState, sources: tuple[str, ...]) -> PartitionState:
+    from dataclasses import replace
+
+    if not sources:
+        return state
+    return replace(
+        state,
+        asked={name: windows for name, windows in state.asked.items() if name in sources},
+        covered={name: windows for name, windows in state.covered.items() if name in sources},
+        artifacts={key: record for key, record in state.artifacts.items() if key[0] in sources},
+    )
+
+
+def _print_json(reports: list[Report]) -> None:
+    import json
+
+    from tailpipe.cli.coverage_report import report_json
+    from tailpipe.cli.terminal import say
+
+    say(json.dumps({"partitions": [report_json(report) for report in reports]}, indent=2, ensure_ascii=False))
+
+
+def _print_text(reports: list[Report]) -> None:
+    import shutil
+    import sys
+
+    from tailpipe.cli.calendar import make_pen
+    from tailpipe.cli.coverage_report import report_lines
+    from tailpipe.cli.terminal import say
+
+    if not reports:
+        say("There is no partition yet.")
+    width, pen = shutil.get_terminal_size().columns, make_pen(sys.stdout)
+    for number, report in enumerate(reports):
+        if number:
+            say()
+        for line in report_lines(report, width, pen):
+            say(line)
