@@ -22,7 +22,7 @@ from tailpipe.collect.outcome import RunOutcome
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run import Collection
 from tailpipe.collect.selection import select
-from tailpipe.collect.target import make_targets
+from tailpipe.collect.target import make_targets, only_sources
 from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.engine.session import Session
@@ -68,31 +68,40 @@ class Place:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.replace("LOGS", str(self.logs)))
 
-    def collection(self, *names: str, start: str | None = None, end: str | None = None) -> Collection:
+    def collection(
+        self,
+        *names: str,
+        start: str | None = None,
+        end: str | None = None,
+        now: datetime = NOW,
+        is_overwrite: bool = False,
+    ) -> Collection:
         registry = installed()
-        config = load([self.folder / "config"], registry, environment={}, now=NOW)
+        config = load([self.folder / "config"], registry, environment={}, now=now)
         asked = AskedWindow(
-            parse_moment(start, now=NOW) if start else None,
-            parse_moment(end, now=NOW, is_end=True) if end else None,
+            parse_moment(start, now=now) if start else None,
+            parse_moment(end, now=now, is_end=True) if end else None,
         )
         selections = select(
             names, make_targets(config, registry), lambda target: [feed.source.name for feed in target.feeds]
         )
         return Collection(
-            targets=[selection.chosen for selection in selections],
+            targets=[only_sources(selection.chosen, selection.sources) for selection in selections],
             data_dir=self.data,
             asked=asked,
             engine=EngineSettings(cores=self.session.cores),
-            now=NOW,
+            now=now,
             watcher=Silence(),
+            is_overwrite=is_overwrite,
             open_engine=self._opener(),
         )
 
-    def plan(self, *names: str, start: str | None = None, end: str | None = None) -> list[PartitionPlan]:
-        return self.collection(*names, start=start, end=end).plan()
+    def plan(self, *names: str, **asked: Any) -> list[PartitionPlan]:
+        """`asked` are keywords of `collection`."""
+        return self.collection(*names, **asked).plan()
 
-    def collect(self, *names: str, start: str | None = None, end: str | None = None) -> RunOutcome:
-        outcome = self.collection(*names, start=start, end=end).execute()
+    def collect(self, *names: str, **asked: Any) -> RunOutcome:
+        outcome = self.collection(*names, **asked).execute()
         assert outcome.rows.is_balanced
         return outcome
 

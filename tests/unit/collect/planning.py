@@ -5,30 +5,26 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from tailpipe.collect.plan import PartitionPlan, PlannedArtifact, Unit, plan_partition
+from memory_lake import MemoryLake
+
+from tailpipe.collect.plan import PartitionPlan, plan_partition
 from tailpipe.collect.recognise import Sighting, recognise
-from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.target import Feed, Target, make_targets
-from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, claimed
+from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load
-from tailpipe.lake.facts import ReadFact, RowsFact
-from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, Windows, windows_text
-from tailpipe.lake.state import PartitionState, fold
+from tailpipe.lake.state import PartitionState
 from tailpipe.plugins.registry import load_registry
 from tailpipe.sources.artifact import Artifact
-from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window, parse_lookback, parse_moment
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 HORIZONS = Horizons(parse_lookback("30d"), parse_lookback("2d"))
 LAYOUT = "%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def window(start: str, end: str) -> Window:
@@ -67,7 +63,7 @@ class Site:
     folder: Path
     target: Target
     now: datetime = NOW
-    manifests: list[Manifest] = field(default_factory=list)
+    lake: MemoryLake = field(default_factory=MemoryLake)
     writings: int = 0
 
     @property
@@ -76,7 +72,7 @@ class Site:
 
     @property
     def state(self) -> PartitionState:
-        return fold(len(self.manifests), self.manifests)
+        return self.lake.state
 
     def path(self, name: str) -> Path:
         return self.folder / "logs" / name
@@ -121,13 +117,7 @@ class Site:
     ) -> PartitionPlan:
         """Does all that is planned and returns the plan; the state knows of it."""
         plan = self.plan(start, end, is_overwrite)
-        asked = {source: windows_text(windows) for source, windows in plan.asked.items()}
-        for unit in plan.units:
-            self._add(unit.key, self._read(unit), asked)
-        covered = {
-            source: windows_text(claimed(windows, (), self.now)) for source, windows in plan.asked.items()
-        }
-        self._add("", plan.renamed, asked, covered)
+        self.lake.execute(plan, self.now)
         return plan
 
     def sightings(self) -> dict[str, Sighting]:
@@ -141,34 +131,6 @@ class Site:
     def name(self, location: str) -> str:
         return location.removeprefix(f"{self.folder}/logs/")
 
-    def _add(
-        self,
-        unit: str,
-        records: tuple[ArtifactRecord, ...],
-        asked: dict[str, tuple[str, ...]],
-        covered: dict[str, tuple[str, ...]] | None = None,
-    ) -> None:
-        header = Header("p", "collect", unit, "run", self.now, asked=asked, covered=covered or {})
-        self.manifests.append(Manifest(header, records))
-
-    def _read(self, unit: Unit) -> tuple[ArtifactRecord, ...]:
-        tally = UnitTally(unit, "run", self.now)
-        for planned in unit.artifacts:
-            *records, trailer = self._records(planned)
-            end = json.loads(trailer["raw"])
-            mark = {name: end[name] for name in ("offset", "position", "head", "tail", "held_bytes")}
-            tally.add(
-                planned,
-                self.target,
-                ReadFact(0, end["rows"], end["bytes"], **mark),
-                _counts([row["raw"] for row in records], planned.keep),
-            )
-        return tuple(tally.records)
-
-    def _records(self, planned: PlannedArtifact) -> Iterator[dict[str, str]]:
-        batches = read_artifacts(self.feed.source, self.feed.format, [(0, planned.artifact)])
-        return (row for batch in batches for row in batch.to_pylist())
-
 
 def units(plan: PartitionPlan) -> list[str]:
     return [unit.key for unit in plan.units]
@@ -181,25 +143,3 @@ def done(site: Site, plan: PartitionPlan) -> list[tuple[str, str]]:
         for unit in plan.units
         for item in unit.artifacts
     ]
-
-
-def _counts(raws: list[str], keep: Windows) -> RowsFact:
-    moments = [_moment(raw) for raw in raws]
-    good = [moment for moment in moments if moment is not None]
-    stored = [moment for moment in good if any(part.contains(moment) for part in keep)]
-    microseconds = [(moment - _EPOCH) // timedelta(microseconds=1) for moment in stored]
-    return RowsFact(
-        slot=0,
-        stored=len(stored),
-        outside=len(good) - len(stored),
-        rejected=len(moments) - len(good),
-        first=min(microseconds, default=None),
-        last=max(microseconds, default=None),
-    )
-
-
-def _moment(raw: str) -> datetime | None:
-    try:
-        return datetime.fromisoformat(json.loads(raw)["at"]).replace(tzinfo=UTC)
-    except (ValueError, TypeError, KeyError):
-        return None

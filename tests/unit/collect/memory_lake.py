@@ -1,0 +1,161 @@
+"""A lake in memory: plans are carried out by reading files and judging their lines here, without an engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
+from tailpipe.collect.record import snapshot
+from tailpipe.collect.tally import UnitTally
+from tailpipe.collect.windows import claimed
+from tailpipe.lake.columns import id_prefix
+from tailpipe.lake.facts import ReadFact, RowsFact
+from tailpipe.lake.log import Change
+from tailpipe.lake.manifest import Header, Manifest, windows_text
+from tailpipe.lake.state import PartitionState, fold, without
+from tailpipe.sources.read import read_artifacts
+from tailpipe.times import Window
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Few enough that short histories have snapshots in them.
+MANIFESTS_PER_SNAPSHOT = 7
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A change with the records that come and the prefixes of those that go."""
+
+    change: Change
+    rows: dict[str, str] = field(default_factory=dict)
+    rejects: dict[str, str] = field(default_factory=dict)
+    replaced: tuple[str, ...] = ()
+
+
+Commit = Callable[[Delivery], None]
+
+
+@dataclass
+class MemoryLake:
+    """`rows` and `rejects` are records as their text, by id."""
+
+    manifests: list[Manifest] = field(default_factory=list)
+    rows: dict[str, str] = field(default_factory=dict)
+    rejects: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def state(self) -> PartitionState:
+        return fold(len(self.manifests), self.manifests)
+
+    def execute(self, plan: PartitionPlan, now: datetime, commit: Commit | None = None) -> None:
+        """Does all that is planned. `commit` may stand in the way of the lake's own, to stop a run there."""
+        commit = commit or self.commit
+        for unit in plan.units:
+            commit(self._read(plan, unit, now))
+        if self.manifests:
+            claims = {source: claimed(windows, (), now) for source, windows in plan.asked.items()}
+            ending = Change("p", "run", "", "run", artifacts=plan.renamed, asked=plan.asked, covered=claims)
+            commit(Delivery(ending))
+
+    def commit(self, delivery: Delivery) -> None:
+        self.manifests.append(as_manifest(delivery.change))
+        for prefix in delivery.replaced:
+            self._remove(prefix)
+        assert not self.rows.keys() & delivery.rows.keys(), "rows stored twice"
+        assert not self.rejects.keys() & delivery.rejects.keys(), "records rejected twice"
+        self.rows |= delivery.rows
+        self.rejects |= delivery.rejects
+        if len(self.manifests) % MANIFESTS_PER_SNAPSHOT == 0:
+            self.manifests = [as_manifest(snapshot("p", "run", self.state))]
+
+    def delete(self, window: Window) -> None:
+        if not self.manifests:
+            return
+        records = self.state.artifacts.items()
+        forgotten = [key for key, record in records if not without(record.kept, [window])]
+        self.rows = {
+            id: raw for id, raw in self.rows.items() if not window.contains(moment_of(raw) or _EPOCH)
+        }
+        for key in forgotten:
+            prefix = id_prefix("app_log.p", *key).decode()
+            self.rejects = {id: raw for id, raw in self.rejects.items() if not id.startswith(prefix)}
+        self.commit(Delivery(Change("p", "delete", "", "run", deleted=(window,))))
+
+    def _remove(self, prefix: str) -> None:
+        self.rows = {id: raw for id, raw in self.rows.items() if not id.startswith(prefix)}
+        self.rejects = {id: raw for id, raw in self.rejects.items() if not id.startswith(prefix)}
+
+    def _read(self, plan: PartitionPlan, unit: Unit, now: datetime) -> Delivery:
+        tally = UnitTally(unit, "run", now)
+        judged = [self._judge(plan, tally, planned) for planned in unit.artifacts]
+        change = Change("p", "collect", unit.key, "run", artifacts=tuple(tally.records), asked=plan.asked)
+        return Delivery(
+            change,
+            {id: raw for one in judged for id, raw in one.rows.items()},
+            {id: raw for one in judged for id, raw in one.rejects.items()},
+            tuple(prefix for one in judged for prefix in one.replaced),
+        )
+
+    def _judge(self, plan: PartitionPlan, tally: UnitTally, planned: PlannedArtifact) -> Delivery:
+        feed = plan.target.feeds[planned.feed]
+        *records, trailer = _records(read_artifacts(feed.source, feed.format, [(0, planned.artifact)]))
+        prefix = stream_prefix(plan.target, feed.source.name, planned.identity)
+        by_id = {f"{prefix}{record['position']:08x}": record["raw"] for record in records}
+        moments = {id: moment_of(raw) for id, raw in by_id.items()}
+        is_reread = planned.action is Action.WIDEN
+        rejects = {} if is_reread else {id: by_id[id] for id, moment in moments.items() if moment is None}
+        rows = {
+            id: by_id[id]
+            for id, moment in moments.items()
+            if moment is not None
+            and any(window.contains(moment) for window in planned.keep)
+            and not (is_reread and id in self.rejects)
+        }
+        counts = _counts([moments[id] for id in rows], len(records) - len(rows) - len(rejects), len(rejects))
+        tally.add(planned, plan.target, _read_fact(json.loads(trailer["raw"])), counts)
+        assert tally.rows.is_balanced
+        is_replaced = planned.action is Action.REPLACE and planned.record is not None
+        return Delivery(Change("p", "", "", ""), rows, rejects, (prefix,) if is_replaced else ())
+
+
+def as_manifest(change: Change) -> Manifest:
+    """As the log writes it."""
+    header = Header(
+        partition=change.partition,
+        kind=change.kind,
+        unit=change.unit,
+        run=change.run,
+        written_at=_EPOCH,
+        asked={source: windows_text(windows) for source, windows in change.asked.items()},
+        covered={source: windows_text(windows) for source, windows in change.covered.items()},
+        deleted=windows_text(change.deleted),
+        failures=change.failures,
+        is_snapshot=change.is_snapshot,
+    )
+    return Manifest(header, change.artifacts)
+
+
+def moment_of(raw: str) -> datetime | None:
+    """None for a record that cannot become a row."""
+    try:
+        return datetime.fromisoformat(json.loads(raw)["at"]).replace(tzinfo=UTC)
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _records(batches: Iterable[Any]) -> list[dict[str, Any]]:
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def _read_fact(end: dict[str, Any]) -> ReadFact:
+    mark = {name: end[name] for name in ("offset", "position", "head", "tail", "held_bytes")}
+    return ReadFact(0, end["rows"], end["bytes"], **mark)
+
+
+def _counts(stored: list[datetime | None], outside: int, rejected: int) -> RowsFact:
+    microseconds = [(moment - _EPOCH) // timedelta(microseconds=1) for moment in stored if moment]
+    first, last = min(microseconds, default=None), max(microseconds, default=None)
+    return RowsFact(0, len(stored), outside, rejected, first, last)
