@@ -159,7 +159,7 @@ def test_a_signal_ends_the_run_and_all_it_started(
     process.send_signal(number)
     output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130, errors
-    assert errors.endswith("Interrupted. What was committed is kept; the next run takes up the rest.\n")
+    assert errors.endswith("Interrupted. Nothing was committed yet. The next run takes up the rest.\n")
     assert "Traceback" not in errors
     assert output == ""
     assert psutil.wait_procs(children, timeout=30)[1] == []

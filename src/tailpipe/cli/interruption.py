@@ -13,8 +13,10 @@ from tailpipe.errors import EXIT_INTERRUPTED
 
 class Interrupted(BaseException):
     """Not a KeyboardInterrupt: pyspark answers that one by asking its server to stop the job, and waits for an
-    answer. The embedded server got the same signal and may be gone.
+    answer. The embedded server got the same signal and may be gone. `kept` says what is kept of the work done.
     """
+
+    kept = "What was committed is kept."
 
 
 @contextmanager

@@ -43,8 +43,11 @@ def main(argv: Sequence[str]) -> int:
             raise
         _tell(str(error))
         return error.exit_code
-    except (KeyboardInterrupt, Interrupted):
-        _tell("Interrupted. What was committed is kept; the next run takes up the rest.")
+    except Interrupted as interrupted:
+        _tell(f"Interrupted. {interrupted.kept} The next run takes up the rest.")
+        return EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        _tell("Interrupted.")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of our output left, as `head` does; nothing is wrong.

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.interruption import Interrupted
 from tailpipe.cli.terminal import counted, note, seconds, size
-from tailpipe.collect.events import Watcher
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.spool import Counts
@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def make_watcher(is_shown: bool) -> Iterator[Watcher]:
+def make_watcher(is_shown: bool) -> Iterator[Silence]:
+    """An interruption is told what is kept."""
+    with _shown(is_shown) as watcher:
+        try:
+            yield watcher
+        except Interrupted as interrupted:
+            interrupted.kept = _kept_words(watcher)
+            raise
+
+
+@contextmanager
+def _shown(is_shown: bool) -> Iterator[Silence]:
     if not is_shown:
         yield Silence()
     elif sys.stderr.isatty():
@@ -31,13 +42,21 @@ def make_watcher(is_shown: bool) -> Iterator[Watcher]:
 
 
 class Silence:
+    """Shows nothing, but counts what is kept for good."""
+
+    units_kept = 0
+    rows_kept = 0
+
     def waiting_for(self, what: str) -> None: ...
     def partition_planned(self, plan: PartitionPlan) -> None: ...
     def counted(self, counts: Counts) -> None: ...
-    def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None: ...
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None: ...
     def planning_again(self, reason: str) -> None: ...
     def partition_finished(self, outcome: PartitionOutcome) -> None: ...
+
+    def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
+        self.units_kept += 1
+        self.rows_kept += unit.rows.stored
 
 
 class PlainLines(Silence):
@@ -54,6 +73,7 @@ class PlainLines(Silence):
             note(f"{plan.target.name}: nothing new")
 
     def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
+        super().unit_done(plan, unit)
         note(f"{plan.target.name} {unit.unit.label}: {_unit_words(unit)}")
 
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
@@ -104,6 +124,7 @@ class LiveDisplay(Silence):
         self._running = counts
 
     def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
+        super().unit_done(plan, unit)
         self._done += Counts(len(unit.unit.artifacts), unit.size_bytes, unit.rows.read)
         self._running = Counts()
         self._days |= unit.days
@@ -149,6 +170,13 @@ class LiveDisplay(Silence):
             f"{size(now.size_bytes)}/{size(self._plan.size_bytes)}  {now.rows:,} rows  "
             f"{counted(len(self._days), 'day')} done  {rate}"
         )
+
+
+def _kept_words(watcher: Silence) -> str:
+    if not watcher.units_kept:
+        return "Nothing was committed yet."
+    units, rows = counted(watcher.units_kept, "unit"), counted(watcher.rows_kept, "row")
+    return f"{units} with {rows} committed in this run and kept."
 
 
 def _unit_words(unit: UnitDone) -> str:

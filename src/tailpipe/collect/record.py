@@ -41,18 +41,19 @@ class Ending:
 
         It only helps later runs to look at less: where others are faster all the time, it is left out.
         """
+        if not self._is_worth_it(self.plan.state):
+            return
         partition = self.plan.target.config.name
         for _ in range(_MAX_ATTEMPTS):
             state = log.state(partition)
             with suppress(ConflictError):
-                if self._is_worth_it(state):
-                    version = log.commit(self._change(), state.version)
-                    if state.unfolded >= MANIFESTS_PER_SNAPSHOT:
-                        log.commit(snapshot(partition, self.run, log.state(partition)), version)
+                version = log.commit(self._change(), state.version)
+                if state.unfolded >= MANIFESTS_PER_SNAPSHOT:
+                    log.commit(snapshot(partition, self.run, log.state(partition)), version)
                 return
 
     def _is_worth_it(self, state: PartitionState) -> bool:
-        if state.version == 0 and not self.outcome.failed:
+        if state.version == 0 and not (self.outcome.done or self.outcome.failed):
             return False
         last = state.last_run
         return (

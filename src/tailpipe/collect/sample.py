@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
 from tailpipe.collect.target import Feed, Target, declared_fields, recipe
 from tailpipe.errors import TailpipeError
-from tailpipe.sources.entries import open_entries
+from tailpipe.sources.content import open_content
 from tailpipe.tables.standardise import Recipe
 
 SAMPLE_BYTES = 1024 * 1024
 SAMPLED_ARTIFACTS = 20
+
+Item = TypeVar("Item")
 
 
 def feed_recipe(
@@ -50,18 +53,18 @@ def sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[st
     return tuple(fields)
 
 
-def spread(artifacts: Sequence[PlannedArtifact], count: int) -> list[PlannedArtifact]:
+def spread(items: Sequence[Item], count: int) -> list[Item]:
     """At most `count`, evenly over all, the first and the last among them."""
-    if len(artifacts) <= count:
-        return list(artifacts)
-    return [artifacts[k * (len(artifacts) - 1) // (count - 1)] for k in range(count)]
+    if len(items) <= count:
+        return list(items)
+    return [items[k * (len(items) - 1) // (count - 1)] for k in range(count)]
 
 
 def _start(feed: Feed, planned: PlannedArtifact) -> bytes:
     sample = b""
     try:
         with feed.source.open(planned.artifact) as stream:
-            for _, chunks in open_entries(stream, planned.artifact.location):
+            for _, chunks in open_content(stream, planned.artifact).entries():
                 for chunk in chunks:
                     sample += chunk
                     if len(sample) >= SAMPLE_BYTES:
