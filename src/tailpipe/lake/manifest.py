@@ -6,7 +6,8 @@ A manifest counts only if the log names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -169,7 +170,7 @@ def write_manifest(root: str, path: str, manifest: Manifest) -> None:
 def read_manifest(root: str, path: str) -> Manifest:
     filesystem, base = table_filesystem(root)
     # One small file: opening it directly takes a third of the time that a dataset of one does.
-    with pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
+    with _readable(root, path), pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
         rows = file.read(use_threads=False)
     header = _header(rows.schema, path)
     values = {name: rows.column(name).to_pylist() for name in _SCHEMA.names}
@@ -182,7 +183,20 @@ def read_manifest(root: str, path: str) -> Manifest:
 def read_header(root: str, path: str) -> Header:
     """The header alone: cheap, whatever the number of artifacts."""
     filesystem, base = table_filesystem(root)
-    return _header(pq.read_schema(f"{base}/{path}", filesystem=filesystem), path)
+    with _readable(root, path):
+        schema = pq.read_schema(f"{base}/{path}", filesystem=filesystem)
+    return _header(schema, path)
+
+
+@contextmanager
+def _readable(root: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise LakeError(
+            f"{root}/{path}: the log names this manifest, and it cannot be read: {error}",
+            hint="check that the folder is whole and readable; other programs must not write into it",
+        ) from error
 
 
 def windows_text(windows: Iterable[Window]) -> tuple[str, ...]:
