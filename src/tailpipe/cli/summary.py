@@ -37,7 +37,7 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
         _print_partition(partition)
     rows = outcome.rows
     rate = f", {rows.read / outcome.seconds:,.0f} rows/s" if rows.read and outcome.seconds else ""
-    say(f"total: {_balance(rows)}  ({seconds(outcome.seconds)}{rate})")
+    say(f"total: {balance(rows)}  ({seconds(outcome.seconds)}{rate})")
     if outcome.failed:
         pronoun = "it" if len(outcome.failed) == 1 else "them"
         say(
@@ -69,7 +69,7 @@ def _print_partition(partition: PartitionOutcome) -> None:
         stored = size(sum(unit.stored_bytes for unit in partition.done))
         files = counted(sum(unit.files for unit in partition.done), "file")
         say(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
-        say(f"  {_balance(partition.rows)}")
+        say(f"  {balance(partition.rows)}")
     if partition.rows.outside:
         stored_before = "stored before or " if partition.has_reread else ""
         rows = counted(partition.rows.outside, "row")
@@ -136,7 +136,7 @@ def _is_all_rejected(rows: Rows) -> bool:
     return rows.rejected > 0 and rows.rejected == rows.read
 
 
-def _balance(rows: Rows) -> str:
+def balance(rows: Rows) -> str:
     parts = f"stored {rows.stored:,} + filtered {rows.filtered:,} + rejected {rows.rejected:,}"
     return f"rows in {rows.read:,} = {parts}"
 
@@ -151,7 +151,7 @@ def _outcome_json(outcome: RunOutcome) -> dict[str, Any]:
         "engine": outcome.engine,
         "seconds": round(outcome.seconds, 3),
         "timings": dict(outcome.timings),
-        "rows": _rows_json(outcome.rows),
+        "rows": rows_json(outcome.rows),
         "partitions": [_partition_json(partition) for partition in outcome.partitions],
     }
 
@@ -166,7 +166,7 @@ def _partition_json(partition: PartitionOutcome) -> dict[str, Any]:
         "raw_bytes": sum(unit.raw_bytes for unit in partition.done),
         "stored_bytes": sum(unit.stored_bytes for unit in partition.done),
         "files": sum(unit.files for unit in partition.done),
-        "rows": _rows_json(partition.rows),
+        "rows": rows_json(partition.rows),
         "failed": [vars(failure) for failure in partition.failed],
         "sources": [_listing_json(listing) for listing in partition.listings],
     }
@@ -184,7 +184,7 @@ def _plan_json(plan: PartitionPlan) -> dict[str, Any]:
     }
 
 
-def _rows_json(rows: Rows) -> dict[str, int]:
+def rows_json(rows: Rows) -> dict[str, int]:
     return {
         "in": rows.read,
         "stored": rows.stored,

@@ -1,0 +1,266 @@
+"""`tailpipe rejects`: look at quarantine, try it again after a fix, or empty it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tailpipe.cli.setup import Setup
+    from tailpipe.collect.retry import RetryOutcome
+    from tailpipe.times import Window
+
+HELP = "List, show, retry and drop records that could not become rows."
+
+_EXAMPLES = """
+examples:
+  tailpipe rejects list                                  how many, and why
+  tailpipe rejects show nginx_access_log.web             their texts
+  tailpipe rejects retry nginx_access_log --from T-1d    after a fix: those rejected since yesterday
+  tailpipe rejects drop nginx_access_log.web             take them out for good
+"""
+_ID = re.compile(r"[0-9a-v]{20}|[0-9a-v]{32}")
+# Which commands take an option.
+_TAKERS = {
+    "limit": ("show",),
+    "force": ("drop",),
+    "engine": ("retry",),
+    "progress": ("retry",),
+}
+_SHOWN = 20
+
+Key = tuple[str, str]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    actions = (
+        "list: counts and reasons; show: their texts; retry: try them again; drop: take them out for good"
+    )
+    parser.add_argument("action", choices=("list", "show", "retry", "drop"), help=actions)
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a table, table.partition or a partition; * matches any text; none means all. show takes ids too",
+    )
+    parser.add_argument("--from", dest="start", metavar="TIME", help="only those rejected since then")
+    parser.add_argument(
+        "--to", dest="end", metavar="TIME", help="only those rejected before; a date is included"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help=f"how many are shown (default: {_SHOWN})")
+    parser.add_argument("--force", action="store_true", default=None, help="drop without asking")
+    parser.add_argument("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
+    parser.add_argument(
+        "--progress", nargs="?", const="true", choices=("true", "false"), help="show progress (default: true)"
+    )
+    parser.add_argument("--output", choices=("text", "json"), default="text", help="how it is printed")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tailpipe.cli.setup import load_setup
+
+    _check_usage(arguments)
+    setup = load_setup(arguments, needs_config=arguments.action == "retry")
+    commands = {"list": _list, "show": _show, "retry": _retry, "drop": _drop}
+    return commands[arguments.action](arguments, setup)
+
+
+def _check_usage(arguments: argparse.Namespace) -> None:
+    for option, takers in _TAKERS.items():
+        if getattr(arguments, option) is not None and arguments.action not in takers:
+            raise UsageError(f"{arguments.action} takes no --{option}.", f"it is for {', '.join(takers)}")
+    if arguments.limit is not None and arguments.limit < 1:
+        raise UsageError(f"--limit {arguments.limit} shows nothing.", "give a number from 1")
+    if arguments.action == "drop" and not arguments.names:
+        raise UsageError("of which partitions are rejects to be dropped?", "'*' means all of them")
+
+
+def _list(arguments: argparse.Namespace, setup: Setup) -> int:
+    from tailpipe.cli.reject_words import say_groups
+    from tailpipe.lake.quarantine import count_reasons
+
+    window = _window(arguments, setup)
+    chosen = _chosen(arguments.names, _quarantine(setup))
+    counts = {
+        ".".join(key): count_reasons(_location(setup.data_dir, key), files, window)
+        for key, files in chosen.items()
+    }
+    say_groups({name: groups for name, groups in counts.items() if groups}, arguments.output)
+    return EXIT_DONE
+
+
+def _show(arguments: argparse.Namespace, setup: Setup) -> int:
+    from tailpipe.cli.reject_words import say_rejects
+    from tailpipe.lake.quarantine import find_rejects
+
+    quarantine = _quarantine(setup)
+    ids = [word for word in arguments.names if _ID.fullmatch(word) and not _matching(word, quarantine)]
+    chosen = _chosen([word for word in arguments.names if word not in ids], quarantine)
+    limit = max(arguments.limit or _SHOWN, len(ids))
+    window = _window(arguments, setup)
+    rejects: list[Mapping[str, object]] = []
+    total = 0
+    for key, files in chosen.items():
+        found, count = find_rejects(_location(setup.data_dir, key), files, window, ids, limit - len(rejects))
+        rejects += found
+        total += count
+    unknown = [id for id in ids if id not in {reject["id"] for reject in rejects}]
+    if unknown:
+        raise UsageError(
+            f"no reject has the id {unknown[0]}.",
+            "it may have been retried or dropped; tailpipe rejects list gives an example of each kind",
+        )
+    say_rejects(rejects, total, arguments.output)
+    return EXIT_DONE
+
+
+def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
+    from tailpipe.cli.confirmation import confirm
+    from tailpipe.cli.reject_words import NOTHING, say_json
+    from tailpipe.cli.terminal import counted, say
+    from tailpipe.lake.dropping import drop_rejects
+    from tailpipe.lake.quarantine import find_rejects
+
+    window = _window(arguments, setup)
+    chosen = _chosen(arguments.names, _quarantine(setup))
+    counts = {
+        key: find_rejects(_location(setup.data_dir, key), files, window, (), 0)[1]
+        for key, files in chosen.items()
+    }
+    keys = [key for key, count in counts.items() if count]
+    if keys:
+        names = ", ".join(map(".".join, keys))
+        confirm(f"Drop {counted(sum(counts.values()), 'reject')} of {names} for good?", bool(arguments.force))
+    dropped = {".".join(key): drop_rejects(setup.data_dir, *key, window) for key in keys}
+    if arguments.output == "json":
+        say_json({"rejects": sum(dropped.values()), "partitions": dropped})
+        return EXIT_DONE
+    for name, count in dropped.items():
+        say(f"{name}: {counted(count, 'reject')} dropped")
+    if not dropped:
+        say(f"{NOTHING} to drop.")
+    return EXIT_DONE
+
+
+def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
+    import os
+    from pathlib import Path
+
+    from tailpipe.cli.interruption import interruptible
+    from tailpipe.cli.progress import make_watcher
+    from tailpipe.cli.reject_words import say_retries
+    from tailpipe.collect.outcome import Rows
+    from tailpipe.collect.retry import Retry
+    from tailpipe.collect.target import check_engine, make_targets
+    from tailpipe.engine.settings import engine_settings
+
+    window = _window(arguments, setup)
+    chosen = _chosen(arguments.names, _quarantine(setup))
+    targets = make_targets(setup.config, setup.registry)
+    tried = [targets[key] for key, files in chosen.items() if files and key in targets]
+    engine = engine_settings(setup.workspace, os.environ, arguments.engine)
+    check_engine(tried, engine.name)
+    with interruptible(), make_watcher(is_shown=arguments.progress != "false") as watcher:
+        retry = Retry(
+            targets=tried,
+            data_dir=setup.data_dir,
+            window=window,
+            engine=engine,
+            now=setup.now,
+            watcher=watcher,
+            engine_log=Path("/dev/stderr") if arguments.debug else None,
+        )
+        done = retry.execute()
+    others = {key: files for key, files in chosen.items() if key not in targets}
+    outcomes = [*done, *_not_configured(setup, others, window)]
+    outcomes = [outcome for outcome in outcomes if outcome.rows.read or outcome.left or outcome.failure]
+    rows = sum((outcome.rows for outcome in outcomes), Rows())
+    say_retries(outcomes, rows, arguments.output)
+    is_failed = any(outcome.failure for outcome in outcomes)
+    is_all_left = bool(outcomes) and rows.stored + rows.filtered == 0
+    return EXIT_PARTIAL if is_failed or is_all_left else EXIT_DONE
+
+
+def _not_configured(
+    setup: Setup, partitions: Mapping[Key, Sequence[str]], window: Window | None
+) -> Iterator[RetryOutcome]:
+    from tailpipe.collect.retry import RetryOutcome
+    from tailpipe.collect.retry_plan import Left
+    from tailpipe.lake.quarantine import find_rejects
+
+    for key, files in partitions.items():
+        name = ".".join(key)
+        _, rejects = find_rejects(_location(setup.data_dir, key), files, window, (), 0)
+        if rejects:
+            hint = f"configure {name} again, or take them out: tailpipe rejects drop {name}"
+            yield RetryOutcome(name, left=(Left(rejects, "are of a partition that is not configured", hint),))
+
+
+def _quarantine(setup: Setup) -> dict[Key, list[str]]:
+    """Files of every partition that is configured or was collected."""
+    from tailpipe.lake.catalog import list_tables
+    from tailpipe.lake.quarantine import files_by_partition
+
+    found: dict[Key, list[str]] = {key: [] for key in setup.partitions}
+    for table in list_tables(setup.data_dir):
+        by_partition = files_by_partition(_location(setup.data_dir, (table, "")))
+        found |= {(table, partition): files for partition, files in by_partition.items()}
+    return found
+
+
+def _location(data_dir: Path, key: Key) -> str:
+    from tailpipe.lake.layout import table_location
+
+    return str(table_location(data_dir, key[0]))
+
+
+def _chosen(words: Sequence[str], known: Mapping[Key, list[str]]) -> dict[Key, list[str]]:
+    """No word means all."""
+    if not words:
+        return dict(known)
+    keys: dict[Key, None] = {}
+    for word in words:
+        found = _matching(word, known)
+        if not found:
+            raise _unknown(word, known)
+        keys |= dict.fromkeys(found)
+    return {key: known[key] for key in keys}
+
+
+def _matching(word: str, known: Mapping[Key, list[str]]) -> list[Key]:
+    full = [key for key in known if fnmatchcase(".".join(key), word) or fnmatchcase(key[0], word)]
+    return full or [key for key in known if fnmatchcase(key[1], word)]
+
+
+def _unknown(word: str, known: Mapping[Key, list[str]]) -> UsageError:
+    from difflib import get_close_matches
+
+    names = [".".join(key) for key in known]
+    near = get_close_matches(word, [*names, *(part for key in known for part in key)], 1)
+    hint = f"did you mean {near[0]}?" if near else "tailpipe partition list names them"
+    return UsageError(f'no partition matches "{word}". There are: {", ".join(names) or "none"}.', hint)
+
+
+def _window(arguments: argparse.Namespace, setup: Setup) -> Window | None:
+    from tailpipe.collect.windows import ALWAYS
+    from tailpipe.times import Window, parse_moment
+
+    if arguments.start is None and arguments.end is None:
+        return None
+    now = setup.now
+    start = parse_moment(arguments.start, now=now) if arguments.start is not None else ALWAYS.start
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else ALWAYS.end
+    if start >= end:
+        raise UsageError(
+            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
+            hint="a date given to --to includes that day",
+        )
+    return Window(start, end)

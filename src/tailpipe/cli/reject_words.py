@@ -1,0 +1,142 @@
+"""Quarantine as people read it, or as JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from tailpipe.cli.terminal import counted, say, size
+from tailpipe.query.output.widths import display_width, escape_controls, pad
+
+if TYPE_CHECKING:
+    from tailpipe.collect.outcome import Rows
+    from tailpipe.collect.retry import RetryOutcome
+    from tailpipe.lake.quarantine import ReasonCount
+
+NOTHING = "There are no rejects"
+_MOST_GROUPS = 20
+_MAIN_GROUPS = 5
+_MOST_REASON = 160
+_MOST_RAW = 2_000
+
+
+def say_json(content: object) -> None:
+    say(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def say_groups(groups: Mapping[str, Sequence[ReasonCount]], form: str) -> None:
+    """Counts by reason for each partition."""
+    total = sum(group.rejects for counts in groups.values() for group in counts)
+    if form == "json":
+        found = [_group_json(name, group) for name, counts in groups.items() for group in counts]
+        say_json({"rejects": total, "groups": found})
+        return
+    for name, counts in groups.items():
+        say(name)
+        _say_counts(counts, _MOST_GROUPS)
+    say(f"total: {counted(total, 'reject')}" if total else f"{NOTHING}.")
+    if total:
+        say("see: tailpipe rejects show with a partition or an id; tailpipe rejects retry tries them again")
+
+
+def say_rejects(rejects: Sequence[Mapping[str, Any]], total: int, form: str) -> None:
+    """One after another, each with its text."""
+    if form == "json":
+        say_json({"total": total, "rejects": [_reject_json(reject) for reject in rejects]})
+        return
+    for reject in rejects:
+        _say_reject(reject)
+    if not total:
+        say(f"{NOTHING} to show.")
+    elif len(rejects) < total:
+        say(f"{len(rejects):,} of {total:,} rejects; --limit shows more")
+
+
+def say_retries(outcomes: Sequence[RetryOutcome], total: Rows, form: str) -> None:
+    from tailpipe.cli.summary import balance, rows_json
+
+    if form == "json":
+        say_json({"rows": rows_json(total), "partitions": [_outcome_json(outcome) for outcome in outcomes]})
+        return
+    for outcome in outcomes:
+        say(outcome.name)
+        if outcome.rows.read:
+            say(f"  {balance(outcome.rows)}")
+        if outcome.rows.outside:
+            say(f"  {counted(outcome.rows.outside, 'row')} outside the windows that were collected")
+        if outcome.failure:
+            say(f"  failed: {outcome.failure}. Nothing was changed.")
+        for left in outcome.left:
+            say(f"  {counted(left.rejects, 'reject')} stay: they {left.reason}")
+            say(f"  hint: {left.hint}")
+        if outcome.remaining:
+            say(f"  left: {counted(sum(group.rejects for group in outcome.remaining), 'reject')}")
+            _say_counts(outcome.remaining, _MAIN_GROUPS)
+    say(f"total: {balance(total)}" if outcomes else f"{NOTHING} to try again.")
+
+
+def _say_counts(counts: Sequence[ReasonCount], most: int) -> None:
+    shown = counts[:most]
+    lines = [
+        (f"{group.rejects:,}", escape_controls(group.source), group.example, _cut(group.reason, _MOST_REASON))
+        for group in shown
+    ]
+    lines.insert(0, ("rejects", "source", "example", "reason"))
+    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
+    for number, source, example, reason in lines:
+        head = pad(number, widths[0], is_right_aligned=True)
+        say(f"  {head}  {pad(source, widths[1])}  {pad(example, widths[2])}  {reason}")
+    rest = counts[most:]
+    if rest:
+        rejects = counted(sum(group.rejects for group in rest), "reject")
+        say(f"  and {rejects} for {counted(len(rest), 'other reason')}")
+
+
+def _say_reject(reject: Mapping[str, Any]) -> None:
+    raw = reject["raw"] or ""
+    entry = f" {reject['entry']}" if reject["entry"] else ""
+    lines: Iterable[tuple[str, str]] = [
+        ("partition", f"{reject['table_name']}.{reject['partition']}, source {reject['source']}"),
+        ("place", f"{reject['artifact']}{entry}:{reject['position']}"),
+        ("rejected", reject["rejected_at"].isoformat(sep=" ", timespec="seconds")),
+        ("reason", reject["reason"] or ""),
+    ]
+    say(reject["id"])
+    for name, text in lines:
+        say(f"  {name:<9}  {escape_controls(text)}")
+    note = f"  ({size(len(raw.encode()))} in all)" if len(raw) > _MOST_RAW else ""
+    say(f"  {'raw':<9}  {_cut(raw, _MOST_RAW)}{note}")
+    say()
+
+
+def _cut(text: str, most: int) -> str:
+    return escape_controls(text if len(text) <= most else f"{text[:most]}…")
+
+
+def _group_json(name: str, group: ReasonCount) -> dict[str, Any]:
+    return {
+        "partition": name,
+        "source": group.source,
+        "reason": group.reason,
+        "rejects": group.rejects,
+        "example": group.example,
+    }
+
+
+def _reject_json(reject: Mapping[str, Any]) -> dict[str, Any]:
+    return {**reject, "rejected_at": f"{reject['rejected_at'].isoformat()}Z"}
+
+
+def _outcome_json(outcome: RetryOutcome) -> dict[str, Any]:
+    from tailpipe.cli.summary import rows_json
+
+    return {
+        "partition": outcome.name,
+        "rows": rows_json(outcome.rows),
+        "days": sorted(outcome.days),
+        "left": [asdict(left) for left in outcome.left],
+        "remaining": [_group_json(outcome.name, group) for group in outcome.remaining],
+        "failure": outcome.failure,
+    }

@@ -1,0 +1,86 @@
+"""What came of tried rejects, added up by artifact: the files to commit, and what is known of artifacts then."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from tailpipe.collect.outcome import Rows
+from tailpipe.collect.retry_plan import RetriedArtifact
+from tailpipe.lake.facts import Fact, FileFact, ReadFact, RejectsFact, RowsFact
+from tailpipe.lake.manifest import ArtifactRecord
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class _Counts:
+    read: int = 0
+    stored: int = 0
+    outside: int = 0
+    rejected: int = 0
+    times: list[int] = field(default_factory=list)
+
+    @property
+    def rows(self) -> Rows:
+        filtered = self.read - self.stored - self.rejected
+        return Rows(self.read, self.stored, filtered, self.outside, self.rejected)
+
+
+@dataclass
+class RetryTally:
+    files: list[FileFact] = field(default_factory=list)
+    rejects: list[RejectsFact] = field(default_factory=list)
+    counts: dict[str, _Counts] = field(default_factory=lambda: defaultdict(_Counts))
+    known: dict[str, ArtifactRecord] = field(default_factory=dict)
+
+    def add(self, artifacts: Sequence[RetriedArtifact], facts: Iterable[Fact]) -> None:
+        """`artifacts` are what the numbers in the facts mean. An artifact may have several numbers."""
+        self.known |= {item.prefix: item.record for item in artifacts}
+        for fact in facts:
+            match fact:
+                case FileFact():
+                    self.files.append(fact)
+                case RejectsFact():
+                    self.rejects.append(fact)
+                case ReadFact():
+                    self.counts[artifacts[fact.slot].prefix].read += fact.rows
+                case RowsFact():
+                    self._add_rows(self.counts[artifacts[fact.slot].prefix], fact)
+
+    def _add_rows(self, counts: _Counts, fact: RowsFact) -> None:
+        counts.stored += fact.stored
+        counts.outside += fact.outside
+        counts.rejected += fact.rejected
+        counts.times += [moment for moment in (fact.first, fact.last) if moment is not None]
+
+    @property
+    def rows(self) -> Rows:
+        return sum((counts.rows for counts in self.counts.values()), Rows())
+
+    @property
+    def records(self) -> tuple[ArtifactRecord, ...]:
+        return tuple(_updated(self.known[prefix], counts) for prefix, counts in self.counts.items())
+
+    @property
+    def written(self) -> list[str]:
+        return [fact.path for fact in self.files] + [fact.path for fact in self.rejects]
+
+
+def _updated(record: ArtifactRecord, counts: _Counts) -> ArtifactRecord:
+    """Its records are the same ones; some of them are no longer rejected."""
+    rows = counts.rows
+    times = [_EPOCH + timedelta(microseconds=moment) for moment in counts.times]
+    return msgspec.structs.replace(
+        record,
+        stored=record.stored + rows.stored,
+        filtered=record.filtered + rows.filtered - rows.outside,
+        outside=record.outside + rows.outside,
+        rejected=record.rejected - rows.read + rows.rejected,
+        first=min((moment for moment in (record.first, *times) if moment), default=None),
+        last=max((moment for moment in (record.last, *times) if moment), default=None),
+    )

@@ -1,0 +1,140 @@
+"""What lies in quarantine: found, counted by reason, shown. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tailpipe.errors import LakeError
+from tailpipe.lake.columns import PREFIX_LENGTH, id_prefix
+from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.log import history_paths
+from tailpipe.lake.manifest import ArtifactRecord, read_header
+from tailpipe.lake.rejects import read_rejects
+from tailpipe.lake.state import PartitionState
+from tailpipe.times import Window
+
+# Reasons that differ in these alone are of one kind.
+_VALUES = r'"[^"]*"|\b[0-9][0-9,.]*\b'
+_LEFT_OUT = "…"
+
+
+@dataclass(frozen=True)
+class ReasonCount:
+    """Rejects of one source for one kind of reason. `reason` has values only where all have the same."""
+
+    source: str
+    kind: str
+    reason: str
+    rejects: int
+    example: str
+
+
+def files_by_partition(location: str) -> dict[str, list[str]]:
+    """Files that count, relative to the table, oldest commit first: those that commits added and none took away."""
+    found: dict[str, list[str]] = {}
+    for partition, manifests in history_paths(location).items():
+        live: dict[str, None] = {}
+        for header in (read_header(location, path) for path in manifests):
+            for removed in header.removed_rejects:
+                live.pop(removed, None)
+            live |= dict.fromkeys(header.rejects)
+        found[partition] = list(live)
+    return found
+
+
+def read_file(location: str, path: str, columns: list[str] | None = None) -> pa.Table:
+    filesystem, base = table_filesystem(location)
+    with _told(location, path):
+        return read_rejects(filesystem, base, path, columns)
+
+
+def is_within(rows: Any, window: Window | None) -> Any:
+    """Which records were rejected within the window; all where there is none."""
+    if window is None:
+        return pa.repeat(True, rows.num_rows)
+    start, end = (moment.replace(tzinfo=None) for moment in (window.start, window.end))
+    moments = rows.column("rejected_at")
+    return pc.and_(pc.greater_equal(moments, start), pc.less(moments, end))
+
+
+def prefixes_of(ids: Any) -> Any:
+    """What says of which artifact each reject is."""
+    return pc.utf8_slice_codeunits(ids, 0, PREFIX_LENGTH)
+
+
+def record_prefixes(name: str, state: PartitionState) -> dict[str, ArtifactRecord]:
+    """Artifacts of a partition, `table.partition`, by what the ids of their rows and rejects begin with."""
+    return {id_prefix(name, *key).decode(): record for key, record in state.artifacts.items()}
+
+
+def count_reasons(location: str, files: Sequence[str], window: Window | None = None) -> list[ReasonCount]:
+    """Largest first. Holds one file, and one count for each kind of reason."""
+    counts: dict[tuple[str, str], ReasonCount] = {}
+    for path in files:
+        rows = read_file(location, path, ["id", "source", "reason", "rejected_at"])
+        for count in _counts(rows.filter(is_within(rows, window))):
+            key = count.source, count.kind
+            counts[key] = _joined(counts[key], count) if key in counts else count
+    return sorted(counts.values(), key=lambda count: (-count.rejects, count.source, count.kind))
+
+
+def find_rejects(
+    location: str, files: Sequence[str], window: Window | None, ids: Sequence[str], limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Rejects as dictionaries, newest files first and at most `limit`, and how many there are in all.
+
+    Those with the ids where any are given.
+    """
+    found: list[dict[str, Any]] = []
+    total = 0
+    for path in reversed(files):
+        rows = read_file(location, path, ["id", "rejected_at"])
+        is_found = is_within(rows, window)
+        if ids:
+            is_found = pc.and_(is_found, pc.is_in(rows.column("id"), value_set=pa.array(ids, pa.string())))
+        count = pc.sum(is_found).as_py() or 0
+        if count and len(found) < limit:
+            rejects = read_file(location, path).filter(is_found)
+            found += rejects.slice(0, limit - len(found)).to_pylist()
+        total += count
+    return found, total
+
+
+def _counts(rows: pa.Table) -> Iterator[ReasonCount]:
+    kinds = pc.replace_substring_regex(rows.column("reason"), _VALUES, _LEFT_OUT)
+    grouped = (
+        rows.append_column("kind", kinds)
+        .group_by(["source", "kind"], use_threads=False)
+        .aggregate([("id", "first"), ("reason", "first"), ("reason", "count_distinct"), ("id", "count")])
+    )
+    for group in grouped.to_pylist():
+        is_one = group["reason_count_distinct"] == 1
+        yield ReasonCount(
+            group["source"],
+            group["kind"],
+            group["reason_first"] if is_one else group["kind"],
+            group["id_count"],
+            group["id_first"],
+        )
+
+
+def _joined(a: ReasonCount, b: ReasonCount) -> ReasonCount:
+    reason = a.reason if a.reason == b.reason else a.kind
+    return replace(a, reason=reason, rejects=a.rejects + b.rejects)
+
+
+@contextmanager
+def _told(location: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise LakeError(
+            f"{location}: {path} cannot be read: {error}",
+            hint="check that the file is whole and readable; other programs must not write into the lake",
+        ) from error
