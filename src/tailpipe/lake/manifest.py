@@ -6,7 +6,7 @@ A manifest counts only if the log names it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -168,16 +168,21 @@ def write_manifest(root: str, path: str, manifest: Manifest) -> None:
 
 
 def read_manifest(root: str, path: str) -> Manifest:
-    filesystem, base = table_filesystem(root)
-    # One small file: opening it directly takes a third of the time that a dataset of one does.
-    with _readable(root, path), pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
-        rows = file.read(use_threads=False)
-    header = _header(rows.schema, path)
+    header, rows = read_rows(root, path)
     values = {name: rows.column(name).to_pylist() for name in _SCHEMA.names}
     for name, read in _READERS.items():
         values[name] = [read(text) for text in values[name]]
     columns = zip(*(values[name] for name in _SCHEMA.names), strict=True)
     return Manifest(header, tuple(ArtifactRecord(*row) for row in columns))
+
+
+def read_rows(root: str, path: str, columns: Sequence[str] | None = None) -> tuple[Header, pa.Table]:
+    """The header, and its artifacts as they are stored: windows, moments and constants are text."""
+    filesystem, base = table_filesystem(root)
+    # One small file: opening it directly takes a third of the time that a dataset of one does.
+    with _readable(root, path), pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
+        rows = file.read(columns, use_threads=False)
+    return _header(rows.schema, path), rows
 
 
 def read_header(root: str, path: str) -> Header:
@@ -201,6 +206,11 @@ def _readable(root: str, path: str) -> Iterator[None]:
 
 def windows_text(windows: Iterable[Window]) -> tuple[str, ...]:
     return tuple(f"{window.start.isoformat()}/{window.end.isoformat()}" for window in windows)
+
+
+def kept_text(windows: Iterable[Window]) -> str:
+    """As `kept` of an artifact is stored."""
+    return " ".join(windows_text(windows))
 
 
 def read_windows(texts: Iterable[str]) -> Windows:
@@ -234,7 +244,7 @@ def _window(text: str) -> Window:
 
 
 @lru_cache(maxsize=10_000)
-def _read_kept(text: str) -> Windows:
+def read_kept(text: str) -> Windows:
     return read_windows(text.split(" ")) if text else ()
 
 
@@ -255,7 +265,7 @@ def _moment_text(moment: datetime | None) -> str | None:
 
 _READERS: dict[str, Any] = {
     "span": lambda text: _window(text) if text else None,
-    "kept": _read_kept,
+    "kept": read_kept,
     "constants": _constants,
     "first": _moment,
     "last": _moment,
@@ -263,7 +273,7 @@ _READERS: dict[str, Any] = {
 }
 _WRITERS: dict[str, Any] = {
     "span": lambda span: windows_text([span])[0] if span else None,
-    "kept": lambda kept: " ".join(windows_text(kept)),
+    "kept": kept_text,
     "constants": lambda values: msgspec.json.encode(values).decode() if values else None,
     "first": _moment_text,
     "last": _moment_text,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.lake.catalog import list_tables, partition_states
+from tailpipe.lake.catalog import list_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tailpipe.lake.manifest import ArtifactRecord
     from tailpipe.lake.runs import Run
 
 Columns = tuple[tuple[str, str], ...]
@@ -67,8 +66,14 @@ ARTIFACT_COLUMNS: Columns = (
     ("run", "VARCHAR"),
 )
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
+# Columns as manifests store them, where they have another name or another form there.
+_STORED = {
+    "span_from": "span",
+    "span_to": "span",
+    "kept_from": "kept",
+    "kept_to": "kept",
+    "read_bytes": "offset",
+}
 
 
 def collections(data_dir: Path, chooses: Chooses) -> pa.Table:
@@ -88,12 +93,16 @@ def artifacts(data_dir: Path, chooses: Chooses) -> pa.Table:
     """One row per artifact that is known now."""
     import pyarrow as pa
 
+    from tailpipe.lake.artifacts import known_artifacts
+
+    own = [name for name, _ in ARTIFACT_COLUMNS if name not in ("table_name", "partition")]
+    stored = list(dict.fromkeys(_STORED.get(name, name) for name in own))
     parts = [
-        _partition_artifacts(table, partition, list(state.artifacts.values()))
+        _artifact_rows(table, partition, rows)
         for table in list_tables(data_dir)
-        for partition, state in partition_states(data_dir, table, partial(chooses, table)).items()
+        for partition, rows in known_artifacts(data_dir, table, stored, partial(chooses, table)).items()
     ]
-    return pa.concat_tables(parts) if parts else _arrow(ARTIFACT_COLUMNS, ([] for _ in ARTIFACT_COLUMNS))
+    return pa.concat_tables(parts) if parts else _arrow(ARTIFACT_COLUMNS, [[]] * len(ARTIFACT_COLUMNS))
 
 
 def _run_value(column: str, runs: Sequence[tuple[str, Run]]) -> list[Any]:
@@ -102,27 +111,52 @@ def _run_value(column: str, runs: Sequence[tuple[str, Run]]) -> list[Any]:
     return [getattr(run, column) for _, run in runs]
 
 
-def _partition_artifacts(table: str, partition: str, records: Sequence[ArtifactRecord]) -> pa.Table:
+def _artifact_rows(table: str, partition: str, rows: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    names = {"table_name": table, "partition": partition}
+    arrays = [
+        pa.repeat(names[name], rows.num_rows) if name in names else _artifact_column(name, rows)
+        for name, _ in ARTIFACT_COLUMNS
+    ]
+    return pa.table(arrays, schema=_schema(ARTIFACT_COLUMNS))
+
+
+def _artifact_column(name: str, rows: pa.Table) -> Any:
+    import pyarrow as pa
+
+    values = rows.column(_STORED.get(name, name))
+    if name in ("first", "last", "collected_at"):
+        return values.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+    if name in ("span_from", "span_to", "kept_from", "kept_to"):
+        return _ends(values, 0 if name.endswith("from") else 1)
+    return values
+
+
+def _ends(windows: Any, side: int) -> Any:
+    """Starts or ends of windows in text. Many artifacts share theirs, so each text is read once."""
+    import pyarrow as pa
+
+    from tailpipe.lake.manifest import read_kept
     from tailpipe.lake.runs import hull
 
-    kept = [hull(record.kept) for record in records]
-    computed: dict[str, list[Any]] = {
-        "table_name": [table] * len(records),
-        "partition": [partition] * len(records),
-        "span_from": [record.span and record.span.start for record in records],
-        "span_to": [record.span and record.span.end for record in records],
-        "kept_from": [start for start, _ in kept],
-        "kept_to": [end for _, end in kept],
-        "read_bytes": [record.offset for record in records],
-    }
-    columns = (
-        computed[name] if name in computed else [getattr(record, name) for record in records]
-        for name, _ in ARTIFACT_COLUMNS
-    )
-    return _arrow(ARTIFACT_COLUMNS, columns)
+    encoded = windows.combine_chunks().dictionary_encode()
+    ends = [_naive(hull(read_kept(text))[side]) for text in encoded.dictionary.to_pylist()]
+    return pa.array(ends, pa.timestamp("us")).take(encoded.indices)
 
 
 def _arrow(columns: Columns, values: Iterable[list[Any]]) -> pa.Table:
+    import pyarrow as pa
+
+    schema = _schema(columns)
+    arrays = [
+        pa.array([_naive(value) if isinstance(value, datetime) else value for value in column], field.type)
+        for field, column in zip(schema, values, strict=True)
+    ]
+    return pa.table(arrays, schema=schema)
+
+
+def _schema(columns: Columns) -> pa.Schema:
     import pyarrow as pa
 
     types = {
@@ -132,13 +166,9 @@ def _arrow(columns: Columns, values: Iterable[list[Any]]) -> pa.Table:
         "BOOLEAN": pa.bool_(),
         "TIMESTAMP": pa.timestamp("us"),
     }
-    arrays = (
-        pa.array(_microseconds(column) if type_ == "TIMESTAMP" else column, types[type_])
-        for (_, type_), column in zip(columns, values, strict=True)
-    )
-    return pa.table(list(arrays), names=[name for name, _ in columns])
+    return pa.schema([(name, types[type_]) for name, type_ in columns])
 
 
-def _microseconds(moments: Iterable[datetime | None]) -> Iterator[int | None]:
-    """Ten times as fast as leaving it to Arrow, which asks every moment for its zone."""
-    return (None if moment is None else (moment - _EPOCH) // _MICROSECOND for moment in moments)
+def _naive(moment: datetime | None) -> datetime | None:
+    """Moments in UTC are shown as plain timestamps."""
+    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)
