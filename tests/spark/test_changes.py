@@ -95,7 +95,7 @@ def test_overwriting_gives_what_a_first_collection_gives(place: Place) -> None:
     place.configure(DATED.replace('source "file"', 'filter = "size % 2 = 0"\n source "file"'))
     place.collect(start="2024-06-10", end="2024-06-10", is_overwrite=True)
     assert sizes(place) == [*range(-24, 0), *range(0, 24, 2), *range(24, 48)]
-    assert [reject["raw"] for reject in place.rejects("app_log")] == ["bad 10", "bad 11", "bad 9"]
+    assert [reject["raw"] for reject in place.rejects("app_log")] == ["bad 9", "bad 10", "bad 11"]
 
 
 def test_what_was_deleted_comes_back_exactly(place: Place) -> None:
