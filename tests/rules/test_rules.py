@@ -1,0 +1,299 @@
+"""The ten rules of collection, each as a user meets it: by the installed command, and by what the lake then holds."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import time
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from stories import (
+    DATED,
+    JUNE,
+    TWO_SOURCES,
+    actions,
+    collect,
+    dated,
+    day_lines,
+    days,
+    days_ago,
+    files,
+    finished_units,
+    last_version,
+    levels,
+    planned_units,
+    rows,
+)
+
+from installed import APP, APP_TABLE, Home, line
+
+BROKEN_GZIP = b"\x1f\x8b\x08\x00broken"
+FROM_JUNE = ("--from", JUNE[0])
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def june_home(folder: Path) -> Home:
+    """Three days of one, two and three rows."""
+    home = Home(folder)
+    home.configure(DATED)
+    for number, day in enumerate(JUNE, 1):
+        home.write(f"{day}.jsonl", day_lines(day, number))
+    return home
+
+
+def test_rule_01_window_of_a_first_collection_is_thirty_days_or_the_lookback(home: Home) -> None:
+    own = dated("LOGS", name="own", options='lookback = "60d"')
+    home.configure(DATED + own + 'workspace "short" { lookback = "10d" }\n')
+    recent, older, oldest, ancient = (days_ago(count) for count in (8, 29, 59, 62))
+    for day in (recent, older, oldest, ancient):
+        home.write(f"{day}.jsonl", day_lines(day, 1))
+    assert planned_units(home) == {
+        "app_log.one": [recent, older],
+        "app_log.own": [recent, older, oldest],
+    }
+    assert planned_units(home, "--workspace", "short")["app_log.one"] == [recent]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "window"),
+    [
+        ("2024-01-01", "2024-01-31", ("2024-01-01T00:00:00+00:00", "2024-02-01T00:00:00+00:00")),
+        ("1/31/2024", "2024-02-01T10:00:00Z", ("2024-01-31T00:00:00+00:00", "2024-02-01T10:00:00+00:00")),
+    ],
+)
+def test_rule_01_window_as_people_write_it(home: Home, start: str, end: str, window: tuple[str, str]) -> None:
+    home.configure(APP)
+    home.write("app.jsonl", day_lines(JUNE[0], 1))
+    (partition,) = collect(home, "--dry-run", "--from", start, "--to", end)["partitions"]
+    assert (partition["window"]["from"], partition["window"]["to"]) == window
+
+
+def test_rule_01_window_before_now_in_every_unit(home: Home) -> None:
+    home.configure(APP)
+    home.write("app.jsonl", day_lines(JUNE[0], 1))
+    for unit, length in {"W": 7 * 86_400, "H": 3600, "M": 60}.items():
+        now = datetime.now(UTC)
+        (partition,) = collect(home, "--dry-run", "--from", f"T-3{unit}")["partitions"]
+        late = datetime.fromisoformat(partition["window"]["from"]) - (now - timedelta(seconds=3 * length))
+        assert timedelta() <= late < timedelta(seconds=30), unit
+    assert home.run("collect", "--from", "T-3x").returncode == 2
+
+
+def test_rule_02_order_newest_first_then_oldest_first(home: Home) -> None:
+    home = june_home(home.folder)
+    assert finished_units(home.run("collect", *FROM_JUNE)) == list(reversed(JUNE))
+    more = ["2024-05-30", "2024-06-04", "2024-06-05"]
+    for day in more:
+        home.write(f"{day}.jsonl", day_lines(day, 1))
+    assert finished_units(home.run("collect", "--from", "2024-05-01")) == more
+
+
+def test_rule_02_order_leaves_no_gap_behind_the_last_collected_point(home: Home) -> None:
+    """The second run names no window, and the lateness of two days does not reach back to where the first ended."""
+    home.configure(DATED)
+    first, second, third, fourth = (days_ago(count) for count in (9, 8, 6, 1))
+    for day in (first, second, third, fourth):
+        home.write(f"{day}.jsonl", day_lines(day, 1))
+    collect(home, "--from", first, "--to", second)
+    assert set(days(home)) == {first, second}
+    assert finished_units(home.run("collect")) == [third, fourth]
+
+
+@pytest.mark.parametrize("engine", ["sail", pytest.param("spark", marks=pytest.mark.slow)])
+def test_rule_03_atomic_unit_of_all_sources(tmp_path: Path, engine: str) -> None:
+    home = Home(tmp_path, {"TAILPIPE_ENGINE": engine})
+    home.configure(TWO_SOURCES)
+    for day in JUNE:
+        home.write(f"web/{day}.jsonl", day_lines(day, 3, "web"))
+        home.write(f"db/{day}.jsonl", day_lines(day, 2, "db"))
+    home.write(f"db/{JUNE[1]}.jsonl", BROKEN_GZIP)
+
+    failed = home.run("collect", *FROM_JUNE)
+    assert failed.returncode == 1
+    assert f"failed: {JUNE[1]}: {home.logs}/db/{JUNE[1]}.jsonl" in failed.stdout
+    assert f"Nothing of {JUNE[1]} was stored; the day stays pending" in failed.stdout
+    assert days(home) == {JUNE[0]: 5, JUNE[2]: 5}
+
+    home.write(f"db/{JUNE[1]}.jsonl", day_lines(JUNE[1], 2, "db"))
+    sail = Home(tmp_path)
+    again = collect(sail)
+    assert again["rows"]["in"] == 5
+    assert days(sail) == dict.fromkeys(JUNE, 5)
+    assert levels(sail) == {"web": 9, "db": 6}
+
+
+def test_rule_04_exactly_once_when_run_again(home: Home) -> None:
+    home = june_home(home.folder)
+    collect(home, *FROM_JUNE)
+    once = rows(home, "tp_id")
+    assert len(once) == 6
+    again = home.run("collect", *FROM_JUNE)
+    assert "starting" not in again.stderr
+    assert "rows in 0 = stored 0 + filtered 0 + rejected 0" in again.stdout
+    assert rows(home, "tp_id") == once
+
+
+def test_rule_04_exactly_once_when_the_window_widens(tmp_path: Path) -> None:
+    """Windows that overlap, in any order, end in the table that one run over all of them makes."""
+    content = "".join(day_lines(day, 24) for day in JUNE)
+    whole, parts = Home(tmp_path / "whole"), Home(tmp_path / "parts")
+    for home in (whole, parts):
+        home.configure(APP.replace("LOGS", str(tmp_path / "logs")))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "app.jsonl").write_text(content)
+    collect(whole, *FROM_JUNE, "--to", JUNE[2])
+    stored = [
+        collect(parts, "--from", start, "--to", end)["rows"]["stored"]
+        for start, end in (
+            (f"{JUNE[1]}T06:00:00Z", f"{JUNE[1]}T12:00:00Z"),
+            (f"{JUNE[1]}T09:00:00Z", JUNE[2]),
+            (JUNE[0], JUNE[1]),
+        )
+    ]
+    assert stored == [6, 12 + 24, 24 + 6]
+    assert rows(parts, "tp_id", "tp_timestamp") == rows(whole, "tp_id", "tp_timestamp")
+
+
+def test_rule_04_exactly_once_after_kill_minus_nine(home: Home) -> None:
+    """Killed as soon as its first day is visible: the others are not there by halves, and come with the next run."""
+    home = june_home(home.folder)
+    for number in range(5, 30):
+        home.write(f"2024-06-{number:02d}.jsonl", day_lines(f"2024-06-{number:02d}", 2))
+    process = home.start("collect", *FROM_JUNE, "--progress=false")
+    first_commit = home.data / "app_log" / "_delta_log" / f"{1:020d}.json"
+    deadline = time.monotonic() + 120
+    while not first_commit.exists() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    before = days(home)
+    assert 0 < before.total() < 56
+    expected = Counter({day: number for number, day in enumerate(JUNE, 1)})
+    expected += Counter({f"2024-06-{number:02d}": 2 for number in range(5, 30)})
+    assert before == {day: expected[day] for day in before}
+    assert collect(home, *FROM_JUNE)["rows"]["stored"] == expected.total() - before.total()
+    assert days(home) == expected
+
+
+def test_rule_04_exactly_once_overwrite_replaces_a_window_in_one_commit_a_day(home: Home) -> None:
+    home = june_home(home.folder)
+    collect(home, *FROM_JUNE)
+    others = files(home, JUNE[0]) | files(home, JUNE[2])
+    before = last_version(home)
+    home.configure(APP_TABLE + dated("LOGS", options='filter = "size > 0"'))
+    collect(home, "--from", JUNE[1], "--to", JUNE[1], "--overwrite")
+    assert days(home) == {JUNE[0]: 1, JUNE[1]: 1, JUNE[2]: 3}
+    assert files(home, JUNE[0]) | files(home, JUNE[2]) == others
+    changes = [actions(home, version) for version in range(before + 1, last_version(home) + 1)]
+    assert [change for change in changes if change] == [{f"add {JUNE[1]}": 1, f"remove {JUNE[1]}": 1}]
+
+
+def test_rule_05_day_of_an_artifact_comes_from_its_path(home: Home) -> None:
+    """A row just after midnight in the file of the day before: the path decides whether it is read."""
+    home.configure(DATED)
+    home.write(
+        f"{JUNE[0]}.jsonl", line(f"{JUNE[0]}T23:59:59Z", "before") + line(f"{JUNE[1]}T00:00:01Z", "after")
+    )
+    nothing = collect(home, "--from", JUNE[1], "--to", JUNE[2])
+    assert nothing["rows"]["in"] == 0
+    assert nothing["partitions"][0]["sources"][0]["skipped"] == {"outside window": 1}
+    assert planned_units(home, *FROM_JUNE, "--to", JUNE[0]) == {"app_log.one": [JUNE[0]]}
+    collect(home, *FROM_JUNE, "--to", JUNE[0])
+    assert days(home) == {JUNE[0]: 1, JUNE[1]: 1}
+
+
+def test_rule_05_day_of_rows_without_a_date_in_the_path_is_their_own(home: Home) -> None:
+    home.configure(APP)
+    home.write("app.jsonl", "".join(day_lines(day, 2) for day in JUNE))
+    summary = collect(home, "--from", JUNE[1], "--to", JUNE[1])
+    assert summary["rows"] == {"in": 6, "stored": 2, "filtered": 4, "rejected": 0, "outside_window": 4}
+    assert days(home) == {JUNE[1]: 2}
+    kept = "select kept_from::varchar as start, kept_to::varchar as end, span_from from tailpipe.artifacts"
+    assert home.query(kept) == [
+        {"start": f"{JUNE[1]} 00:00:00", "end": f"{JUNE[2]} 00:00:00", "span_from": None}
+    ]
+
+
+def test_rule_06_late_artifacts_within_the_horizon(home: Home) -> None:
+    home.configure(DATED)
+    old, young = days_ago(5), days_ago(1)
+    home.write(f"{old}.jsonl", day_lines(old, 1))
+    home.write(f"{young}.jsonl", day_lines(young, 1))
+    collect(home)
+    home.write(f"{old}-late.jsonl", day_lines(old, 1))
+    home.write(f"{young}-late.jsonl", day_lines(young, 1))
+    late = home.run("collect")
+    assert "stored 1 " in late.stdout
+    assert (
+        f"1 artifact came later than the lateness allows, for example {home.logs}/{old}-late" in late.stdout
+    )
+    assert days(home) == {old: 1, young: 2}
+    home.configure(APP_TABLE + dated("LOGS", options='lateness = "7d"'))
+    collect(home)
+    assert days(home) == {old: 2, young: 2}
+
+
+def test_rule_06_growing_files_are_read_on_from_the_last_whole_line(home: Home) -> None:
+    home.configure(APP)
+    half, rest = line(f"{JUNE[0]}T05:00:00Z", "half")[:25], line(f"{JUNE[0]}T05:00:00Z", "half")[25:]
+    log = home.write("app.log", day_lines(JUNE[0], 3, "old") + half)
+    assert collect(home, *FROM_JUNE)["rows"]["in"] == 3
+    with log.open("a") as file:
+        file.write(rest + day_lines(JUNE[1], 2, "new"))
+    assert collect(home, *FROM_JUNE)["rows"]["in"] == 3
+    assert levels(home) == {"old": 3, "half": 1, "new": 2}
+
+
+def test_rule_06_rotated_files_are_the_same_data(home: Home) -> None:
+    home.configure(APP)
+    log = home.write("app.log", day_lines(JUNE[0], 3, "first"))
+    collect(home, *FROM_JUNE)
+
+    log.rename(home.logs / "app.log.1")
+    home.write("app.log", day_lines(JUNE[1], 2, "second"))
+    assert collect(home, *FROM_JUNE)["rows"]["in"] == 2
+
+    packed = gzip.compress((home.logs / "app.log.1").read_bytes())
+    (home.logs / "app.log.1").rename(home.logs / "gone")
+    (home.logs / "gone").unlink()
+    home.write("app.log.2.gz", packed)
+    shutil.copy(log, home.logs / "app.log.1")
+    log.write_text(day_lines(JUNE[2], 1, "third"))
+    assert collect(home, *FROM_JUNE)["rows"]["in"] == 1
+    assert levels(home) == {"first": 3, "second": 2, "third": 1}
+
+
+def test_rule_06_equal_files_at_two_living_places_both_count(home: Home) -> None:
+    home.configure(APP)
+    log = home.write("a.log", day_lines(JUNE[0], 3))
+    home.write("b.log", day_lines(JUNE[0], 3))
+    collect(home, *FROM_JUNE)
+    shutil.copy(log, home.logs / "c.log")
+    collect(home, *FROM_JUNE)
+    assert days(home) == {JUNE[0]: 9}
+
+
+def test_rule_08_query_sees_whole_units_at_every_version_there_ever_was(home: Home) -> None:
+    home.configure(TWO_SOURCES)
+    for day in JUNE:
+        home.write(f"web/{day}.jsonl", day_lines(day, 3, "web"))
+        home.write(f"db/{day}.jsonl", day_lines(day, 2, "db"))
+    process = home.start("collect", *FROM_JUNE, "--progress=false")
+    while process.poll() is None:
+        assert set(days(home).values()) <= {5}
+    assert process.returncode == 0, process.communicate()
+    process.communicate()
+    home.write(f"web/{JUNE[0]}.jsonl", day_lines(JUNE[0], 7, "changed"))
+    collect(home, *FROM_JUNE)
+    seen = [days(home, version) for version in range(last_version(home) + 1)]
+    assert seen[-1] == {JUNE[0]: 9, JUNE[1]: 5, JUNE[2]: 5}
+    assert {count for day in JUNE[1:] for count in (snapshot[day] for snapshot in seen)} == {0, 5}
+    assert [*dict.fromkeys(snapshot[JUNE[0]] for snapshot in seen)] == [0, 5, 9]
+    assert home.query("select count(*)::int as n from app_log") == [{"n": 19}]
