@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, Rows, RunOutcome
-from tailpipe.collect.plan import Listing, PartitionPlan
+from tailpipe.collect.plan import Action, Listing, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_SOURCE
 from tailpipe.times import Window
@@ -18,6 +19,13 @@ _SKIP_WORDS = {
     "outside window": "outside the window",
     "late": "too late",
     "waiting": "waiting",
+}
+
+
+_ACTION_WORDS = {
+    Action.READ_ON: "read on",
+    Action.WIDEN: "read again for a wider window",
+    Action.REPLACE: "replaced",
 }
 
 
@@ -53,12 +61,23 @@ def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
         say(f"{plan.target.name}  window {_window(plan.window)}")
         for unit in plan.units:
             artifacts = counted(len(unit.artifacts), "artifact")
-            say(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}")
+            say(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}{_action_words(unit)}")
         total = f"{counted(plan.artifact_count, 'artifact')}, {size(plan.size_bytes)}"
         say(f"  {counted(len(plan.units), 'unit')}, {total}")
         if not plan.units:
             _print_reasons(plan.listings, plan.window)
     return EXIT_DONE
+
+
+def _actions(unit: Unit) -> Counter[Action]:
+    return Counter(planned.action for planned in unit.artifacts)
+
+
+def _action_words(unit: Unit) -> str:
+    """What is done with artifacts that are known already."""
+    actions = _actions(unit)
+    words = [f"{actions[action]:,} {word}" for action, word in _ACTION_WORDS.items() if actions[action]]
+    return f"  ({', '.join(words)})" if words else ""
 
 
 def _print_partition(partition: PartitionOutcome) -> None:
@@ -177,7 +196,12 @@ def _plan_json(plan: PartitionPlan) -> dict[str, Any]:
         "partition": plan.target.name,
         "window": _window_json(plan.window),
         "units": [
-            {"unit": unit.key, "artifacts": len(unit.artifacts), "size_bytes": unit.size_bytes}
+            {
+                "unit": unit.key,
+                "artifacts": len(unit.artifacts),
+                "size_bytes": unit.size_bytes,
+                "actions": {action.value: count for action, count in _actions(unit).items()},
+            }
             for unit in plan.units
         ],
         "sources": [_listing_json(listing) for listing in plan.listings],
