@@ -35,6 +35,16 @@ def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) 
     }
 
 
+def last_endings(data_dir: Path, table: str) -> dict[str, dict[str, Any]]:
+    """By name of the partition: when the last run that left a record ended, and how many of its units failed."""
+    from tailpipe.lake.catalog import partition_endings
+
+    return {
+        name: {"last_run": ending.finished_at.isoformat(timespec="seconds"), "last_run_failed": ending.failed}
+        for name, ending in partition_endings(data_dir, table).items()
+    }
+
+
 def _last_run(runs: list[Run]) -> dict[str, Any]:
     last = next((run for run in reversed(runs) if run.kind in COLLECTING), None)
     if last is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.lake.layout import LOG, table_location
 
 if TYPE_CHECKING:
+    from tailpipe.lake.manifest import RunReport
     from tailpipe.lake.state import PartitionState
 
 
@@ -57,6 +58,21 @@ def partition_states(
         for name, paths in sorted(history_paths(location).items())
         if is_wanted(name)
     }
+
+
+def partition_endings(data_dir: Path, table: str) -> dict[str, RunReport]:
+    """How the last run over each partition that came to its end did so. Reads no artifact."""
+    from tailpipe.lake.log import history_paths
+    from tailpipe.lake.manifest import read_header
+
+    location = str(table_location(data_dir, table))
+    found = {}
+    for name, paths in history_paths(location).items():
+        reports = (read_header(location, path).report for path in reversed(paths))
+        report = next((report for report in reports if report is not None), None)
+        if report is not None:
+            found[name] = report
+    return found
 
 
 def reject_files(data_dir: Path, table: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS
 from tailpipe.query.catalog import find_lake
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
-from tailpipe.query.views import Lake, create_views
+from tailpipe.query.views import REJECT_COLUMNS, Lake, create_views
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -196,6 +197,18 @@ def test_columns_are_typed(
         commit(tmp_path, "t", unit("r", record("a")))
     described = answer(connection, tmp_path, f"describe tailpipe.{name}")
     assert tuple((column, type_) for column, type_, *_ in described) == columns
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("rejects", REJECT_COLUMNS), ("collections", COLLECTION_COLUMNS), ("artifacts", ARTIFACT_COLUMNS)],
+)
+def test_every_column_is_documented(name: str, columns: tuple[tuple[str, str], ...]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "query.md").read_text(encoding="utf-8")
+    section = page.split(f"\n## tailpipe.{name}\n")[1].split("\n## ")[0]
+    rows = [row.split(" | ") for row in section.splitlines() if row.startswith("| `")]
+    documented = [(column, row[1].strip("`")) for row in rows for column in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(documented) == sorted(columns)
 
 
 def test_they_are_read_only_when_named(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ HELP = "List and show partitions and what is collected of them, or delete rows."
 
 _NOT_CONFIGURED = "(not configured)"
 _NOTHING = dict.fromkeys(("rows", "days", "first_day", "last_day", "files", "size_bytes"))
+_NO_RUN = dict.fromkeys(("last_run", "last_run_failed"))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,6 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _entries(setup: Setup) -> list[Entry]:
     """The configured ones, then those that only the lake knows."""
+    from tailpipe.cli.partition_facts import last_endings
     from tailpipe.lake.catalog import list_tables
     from tailpipe.lake.contents import partition_contents
 
@@ -55,17 +57,24 @@ def _entries(setup: Setup) -> list[Entry]:
         for name, contents in partition_contents(setup.data_dir, table).items()
     }
     keys = [*setup.partitions, *(key for key in stored if key not in setup.partitions)]
-    return [_entry(setup, key, stored.get(key)) for key in keys]
+    endings = {
+        (table, name): ending
+        for table in tables
+        for name, ending in last_endings(setup.data_dir, table).items()
+    }
+    return [_entry(setup, key, stored.get(key), endings.get(key, _NO_RUN)) for key in keys]
 
 
-def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None) -> Entry:
+def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None, ending: Facts) -> Entry:
     from tailpipe.cli.listing import Entry
 
     config = setup.partitions.get(key)
     sources = [source.type for source in config.sources] if config else [_NOT_CONFIGURED]
     collected: dict[str, Any] = asdict(contents) if contents else dict(_NOTHING)
     return Entry(
-        ".".join(key), {"sources": sources, **collected}, lambda: _details(setup, key, config, collected)
+        ".".join(key),
+        {"sources": sources, **collected, **ending},
+        lambda: _details(setup, key, config, collected),
     )
 
 
