@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from installed import APP, Home, line
 
 GOOD = "2024-06-01T10:00:00Z"
@@ -86,24 +84,23 @@ def test_show_keeps_control_characters_and_long_texts_from_the_terminal(home: Ho
     assert "(5.0 kB in all)" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("show", "0123456789abcdefghij"), "no reject has the id 0123456789abcdefghij"),
-        (("list", "aap_log"), 'no partition matches "aap_log"'),
-        (("list", "--force"), "list takes no --force"),
-        (("show", "--limit", "0"), "--limit 0 shows nothing"),
-        (("drop",), "of which partitions"),
-        (("drop", "*"), "--force"),
-        (("list", "--from", "2024-02-01", "--to", "2024-01-01"), "the window is empty"),
-    ],
-)
-def test_usage_is_told(home: Home, arguments: tuple[str, ...], message: str) -> None:
+def test_usage_is_told(home: Home) -> None:
     some_rejects(home)
-    done = home.run("rejects", *arguments)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "hint: " in done.stderr
+    wrong = {
+        ("show", "0123456789abcdefghij"): "no reject has the id 0123456789abcdefghij",
+        ("list", "aap_log"): 'no partition matches "aap_log"',
+        ("list", "--force"): "list takes no --force",
+        ("show", "--limit", "0"): "--limit 0 shows nothing",
+        ("drop",): "of which partitions",
+        ("drop", "*"): "Drop 3 rejects of app_log.one for good?",
+        ("list", "--from", "2024-02-01", "--to", "2024-01-01"): "the window is empty",
+    }
+    for arguments, message in wrong.items():
+        done = home.run("rejects", *arguments)
+        assert done.returncode == 2, arguments
+        assert message in done.stderr
+        assert "hint: " in done.stderr
+    assert listed(home)["rejects"] == 3
 
 
 def test_without_a_lake_there_is_nothing(home: Home) -> None:
@@ -169,7 +166,7 @@ def test_what_cannot_be_tried_stays_and_is_told(home: Home) -> None:
     other = 'partition "app_log" "two" { source "file" { paths = ["LOGS/two"] } }\n'
     named = 'source "file" "old" { paths = ["LOGS/one"] }\n'
     home.configure(
-        APP.replace('source "file" { paths = ["LOGS"] }', "sources = [source.file.old]") + other + named
+        APP.replace('source "file" { paths = ["LOGS"] }', "source = source.file.old") + other + named
     )
     home.write("one/app.jsonl", line(GOOD, size="huge"))
     home.write("two/app.jsonl", line(GOOD, size="huge"))
