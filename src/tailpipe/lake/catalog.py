@@ -77,17 +77,10 @@ def partition_endings(data_dir: Path, table: str) -> dict[str, RunReport]:
 
 def reject_files(data_dir: Path, table: str) -> list[str]:
     """Absolute paths of the quarantine files that count: those that commits added and none took away."""
-    from tailpipe.lake.log import history_paths
-    from tailpipe.lake.manifest import read_header
+    from tailpipe.lake.quarantine import files_by_partition
 
     location = str(table_location(data_dir, table))
-    live: dict[str, None] = {}
-    for paths in history_paths(location).values():
-        for header in (read_header(location, path) for path in paths):
-            for removed in header.removed_rejects:
-                live.pop(removed, None)
-            live |= dict.fromkeys(header.rejects)
-    return [f"{location}/{path}" for path in live]
+    return [f"{location}/{path}" for paths in files_by_partition(location).values() for path in paths]
 
 
 def _duckdb_type(metadata: Mapping[str, Any], key: str) -> str:
