@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import time
 from collections import Counter
@@ -10,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from memory import LINES_PER_MEGABYTE, noise, peak_memory
 from stories import (
     DATED,
     JUNE,
@@ -32,6 +34,8 @@ from installed import APP, APP_TABLE, Home, line
 
 BROKEN_GZIP = b"\x1f\x8b\x08\x00broken"
 FROM_JUNE = ("--from", JUNE[0])
+ENGINES = ["sail", pytest.param("spark", marks=pytest.mark.slow)]
+MEGABYTES_PER_FILE = 20
 
 
 @pytest.fixture
@@ -106,7 +110,7 @@ def test_rule_02_order_leaves_no_gap_behind_the_last_collected_point(home: Home)
     assert finished_units(home.run("collect")) == [third, fourth]
 
 
-@pytest.mark.parametrize("engine", ["sail", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_rule_03_atomic_unit_of_all_sources(tmp_path: Path, engine: str) -> None:
     home = Home(tmp_path, {"TAILPIPE_ENGINE": engine})
     home.configure(TWO_SOURCES)
@@ -297,3 +301,80 @@ def test_rule_08_query_sees_whole_units_at_every_version_there_ever_was(home: Ho
     assert {count for day in JUNE[1:] for count in (snapshot[day] for snapshot in seen)} == {0, 5}
     assert [*dict.fromkeys(snapshot[JUNE[0]] for snapshot in seen)] == [0, 5, 9]
     assert home.query("select count(*)::int as n from app_log") == [{"n": 19}]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rule_07_rejects_are_counted_kept_and_retried(tmp_path: Path, engine: str) -> None:
+    home = Home(tmp_path, {"TAILPIPE_ENGINE": engine})
+    filtered = """partition "app_log" "one" {
+      filter = "level <> 'debug'"
+      source "file" { paths = ["LOGS"] }
+    }
+    """
+    home.configure(APP_TABLE + filtered)
+    good, huge = line(f"{JUNE[0]}T01:00:00Z"), line(f"{JUNE[0]}T02:00:00Z", size="huge")
+    debug = line(f"{JUNE[0]}T03:00:00Z", "debug")
+    path = home.write("app.jsonl", good * 3 + "not JSON\n" + debug * 2 + huge)
+    summary = collect(home, *FROM_JUNE)
+    assert summary["rows"] == {"in": 7, "stored": 3, "filtered": 2, "rejected": 2, "outside_window": 0}
+    rejects = "select artifact, position, raw, reason from tailpipe.rejects order by position"
+    broken, refused = home.query(rejects)
+    assert (broken["artifact"], broken["position"], broken["raw"]) == (str(path), 4, "not JSON")
+    assert refused == {
+        "artifact": str(path),
+        "position": 7,
+        "raw": huge.rstrip("\n"),
+        "reason": 'size "huge" is not a valid INTEGER',
+    }
+
+    fixed = APP_TABLE.replace('type = "int"', 'type = "int"\n null_if = "huge"\n')
+    home.configure(fixed + filtered)
+    for _ in range(2):
+        home.run("rejects", "retry", "app_log.one")
+        collect(home, *FROM_JUNE)
+        assert rows(home, "level") == [("info",)] * 4
+        assert home.query(rejects) == [broken]
+
+
+def test_rule_09_explain_why_nothing_was_stored(home: Home) -> None:
+    home = june_home(home.folder)
+    notes = home.write("notes.txt", "no log")
+    collect(home, "--from", JUNE[2])
+    nothing = home.run("collect", "--from", JUNE[2])
+    assert nothing.returncode == 0
+    assert (
+        "source file: 4 listed, 1 known, 2 outside the window, 1 do not match the file_layout"
+        in nothing.stdout
+    )
+    assert f"for example {notes}" in nothing.stdout
+    assert f"newest: {home.logs}/{JUNE[2]}.jsonl" in nothing.stdout
+
+    home.configure(APP_TABLE + dated("LOGS", name="two"))
+    outside = home.run("collect", "app_log.two", "--from", "2024-07-01")
+    assert f"newest: {home.logs}/{JUNE[2]}.jsonl" in outside.stdout
+    assert "hint: the window is 2024-07-01 00:00 to now; --from and --to choose another" in outside.stdout
+
+
+def test_rule_09_explain_before_it_is_done(home: Home) -> None:
+    home = june_home(home.folder)
+    plan = home.run("collect", *FROM_JUNE, "--dry-run")
+    assert "starting" not in plan.stderr
+    sizes = [(home.logs / f"{day}.jsonl").stat().st_size for day in JUNE]
+    for day, size in zip(JUNE, sizes, strict=True):
+        assert re.search(rf"^ +{day} +1 artifact +{size} B$", plan.stdout, re.M)
+    assert f"3 units, 3 artifacts, {sum(sizes)} B" in plan.stdout
+    assert not home.data.exists()
+
+
+def test_rule_10_bounded_memory(home: Home) -> None:
+    """Four times the logs take hardly more memory: what a task holds is full long before the smaller ones end."""
+    home.configure(DATED + 'workspace "default" { cores = 1 }\n')
+    content = noise(MEGABYTES_PER_FILE)
+    peaks = []
+    for count in (3, 12):
+        shutil.rmtree(home.data, ignore_errors=True)
+        for number in range(count):
+            home.write(f"{JUNE[0]}-{number}.jsonl", content)
+        peaks.append(peak_memory(home.start("collect", *FROM_JUNE, "--progress=false")))
+        assert days(home) == {JUNE[0]: count * MEGABYTES_PER_FILE * LINES_PER_MEGABYTE}
+    assert peaks[1] < 1.2 * peaks[0]
