@@ -63,7 +63,7 @@ def wanted_windows(
         windows: Windows = (window,)
         listed = window
     else:
-        windows = _going_on(state, source, known, now - horizons.lateness, now)
+        windows = _going_on(state, source, known, horizons.lateness, now)
         listed = Window(min(windows[0].start, now - horizons.lookback), END_OF_TIME)
     if asked.end is not None:
         windows = without(windows, [Window(asked.end, END_OF_TIME)])
@@ -78,13 +78,17 @@ def wanted_windows(
 
 
 def _going_on(
-    state: PartitionState, source: str, known: Windows, horizon: datetime, now: datetime
+    state: PartitionState, source: str, known: Windows, lateness: Lookback, now: datetime
 ) -> Windows:
+    """What is pending, and all since the last collected point, but nothing before what was first asked for.
+
+    Artifacts may be late for the last run, however long ago that was: the horizon lies before its end.
+    """
     covered = state.covered.get(source, ())
+    horizon = min([now, *([max(window.end for window in covered)] if covered else [])]) - lateness
     ends = [record.span.end for record in state.artifacts.values() if record.source == source and record.span]
-    ends = ends or [window.end for window in covered]
-    tail = Window(min([horizon, *([max(ends)] if ends else [])]), END_OF_TIME)
-    return merge([*pending(known, covered, now), tail])
+    point = min([horizon, *([max(ends)] if ends else [])])
+    return merge([*pending(known, covered, now), Window(max(point, known[0].start), END_OF_TIME)])
 
 
 def pending(asked: Iterable[Window], covered: Windows, now: datetime) -> Windows:

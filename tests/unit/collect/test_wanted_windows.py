@@ -88,12 +88,18 @@ def test_going_on_looks_at_the_lateness_horizon() -> None:
     assert found.is_late(late)
 
 
-def test_going_on_after_a_long_pause_begins_at_the_last_collected_day() -> None:
+def test_going_on_after_a_long_pause_begins_before_the_last_run() -> None:
+    """What came late for that run is not lost because the next one is long after it."""
     last = NOW - 100 * DAY
-    known = state((since(NOW - 120 * DAY),), (Window(NOW - 120 * DAY, last),), last - DAY)
+    known = state((since(NOW - 120 * DAY),), (Window(NOW - 120 * DAY, last),), last)
     found = wanted(known)
-    assert found.windows == (since(day_window(last.date()).start),)
+    assert found.windows == (since(last - 2 * DAY),)
     assert found.listed == found.windows[0]
+
+
+def test_lateness_does_not_reach_before_what_was_asked_for() -> None:
+    known = state((since(NOW - DAY),), (Window(NOW - DAY, NOW),), NOW)
+    assert wanted(known).windows == (since(NOW - DAY),)
 
 
 def test_a_quiet_source_is_not_late_where_nothing_has_come_yet() -> None:
