@@ -129,4 +129,5 @@ def _range(first: date, last: date) -> str:
 
 
 def _plain(text: str) -> str:
-    return escape_controls(" ".join(text.split()))
+    """On one line, without a hint of its own."""
+    return escape_controls(" ".join(text.split("\nhint: ")[0].split()))

@@ -66,9 +66,9 @@ def _status(run: Run) -> str:
 def _failure(failure: Failure) -> dict[str, Any]:
     return {
         "what": failure.label,
-        "cause": failure.message,
-        "artifacts": failure.artifacts,
         "at": failure.at.isoformat(timespec="seconds"),
+        "artifacts": failure.artifacts,
+        "cause": failure.message,
     }
 
 
