@@ -139,6 +139,7 @@ def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
     """A run that stores nothing says why."""
     for listing in listings:
         parts = [f"{listing.listed:,} listed"]
+        parts += [f"{listing.matched:,} matched"] if listing.matched != listing.listed else []
         parts += [f"{listing.known:,} known"] if listing.known else []
         parts += [f"{count:,} {_SKIP_WORDS.get(reason, reason)}" for reason, count in listing.skipped.items()]
         parts += [f"{listing.planned:,} to read"] if listing.planned else []

@@ -22,6 +22,7 @@ from tailpipe.sources.fingerprint import can_read_on
 from tailpipe.times import Window, merge
 
 UNDATED_UNIT_BYTES = 512 * 1024 * 1024
+_ALL = (ALWAYS,)
 
 
 class Action(Enum):
@@ -81,11 +82,15 @@ class Unit:
 
 @dataclass(frozen=True)
 class Listing:
-    """What one source showed, and why things were left alone. Texts are examples."""
+    """What one source showed, and why things were left alone. Texts are examples.
+
+    `matched` are those that could be logs of this source: they fit the layout, and can be read.
+    """
 
     source: str
     type: str
     listed: int = 0
+    matched: int = 0
     planned: int = 0
     known: int = 0
     skipped: Mapping[str, int] = field(default_factory=dict)
@@ -184,6 +189,8 @@ class _FeedPlan:
 
     def run(self) -> Listing:
         found, newest_outside = self._list()
+        listed = len(found) + sum(self.skipped.values())
+        unfit = listed - len(found) - self.skipped["outside window"]
         shape = getattr(self.feed.format, "shape", DOCUMENT)
         sightings = recognise(
             self.feed.source, shape, self.state.artifacts, found, self.wanted.listed, self.now
@@ -195,7 +202,8 @@ class _FeedPlan:
         return Listing(
             source=self.feed.source.name,
             type=self.feed.source.type,
-            listed=len(found) + sum(self.skipped.values()) - self.skipped["late"] - self.skipped["waiting"],
+            listed=listed,
+            matched=listed - unfit,
             planned=len(self.planned),
             known=self.known,
             skipped=dict(+self.skipped),
@@ -227,6 +235,9 @@ class _FeedPlan:
         self.examples.setdefault(reason, item.location)
 
     def _consider(self, sighting: Sighting, shape: str) -> None:
+        if self._is_settled(sighting):
+            self.known += 1
+            return
         artifact = sighting.artifact
         self.moved += sighting.record is not None and sighting.record.location != artifact.location
         if sighting.relation is Relation.WAITING:
@@ -252,6 +263,13 @@ class _FeedPlan:
                 )
             )
 
+    def _is_settled(self, sighting: Sighting) -> bool:
+        """True where one look tells that all of it is in the lake, which is so for most artifacts in most runs."""
+        record = sighting.record
+        if record is None or sighting.relation is not Relation.SAME or self.is_overwrite or sighting.is_renamed:
+            return False
+        return record.kept == (_ALL if sighting.artifact.span else self.wanted.asked)
+
     def _target_windows(self, artifact: Artifact) -> Windows | None:
         """Windows of the artifact's rows that should be in the lake; None where it is not wanted now.
 
@@ -260,7 +278,7 @@ class _FeedPlan:
         """
         if artifact.span is None:
             return self.wanted.asked
-        return (ALWAYS,) if self.wanted.includes(artifact.span) else None
+        return _ALL if self.wanted.includes(artifact.span) else None
 
     def _plan(self, sighting: Sighting, target: Windows, shape: str) -> PlannedArtifact | None:
         artifact, record = sighting.artifact, sighting.record
