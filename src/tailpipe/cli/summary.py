@@ -99,9 +99,7 @@ def _print_partition(partition: PartitionOutcome) -> None:
         say("  every record was rejected")
         say("  hint: does the format fit the logs? The reasons are in quarantine")
     if partition.rows.rejected:
-        name = partition.name.split(".", 1)
-        where = f"table_name = '{name[0]}' and partition = '{name[1]}'"
-        say(f'  see: tailpipe query "select * from tailpipe.rejects where {where}"')
+        say(f"  see: tailpipe rejects show {partition.name}")
     if not partition.rows.stored:
         _print_reasons(partition.listings, partition.window)
     _print_remarks(partition)
