@@ -1,0 +1,216 @@
+"""What the rules of collection say should be in the table, told as simply as can be: whole texts and sets of hours.
+
+Nothing here knows how the product knows files again, folds windows or marks what it read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from rules_world import (
+    BEGINNING,
+    DATED,
+    HOURS,
+    LATENESS_HOURS,
+    LOOKBACK_HOURS,
+    UNDATED,
+    LogFile,
+    World,
+    day_hours,
+    moment,
+)
+
+ALWAYS = frozenset(range(HOURS))
+Hours = frozenset[int]
+
+
+@dataclass(frozen=True)
+class Run:
+    """`start` and `end` are hours; None where they are not given."""
+
+    start: int | None = None
+    end: int | None = None
+    sources: tuple[str, ...] = (DATED, UNDATED)
+    is_overwrite: bool = False
+
+
+@dataclass
+class Reached:
+    """How far a run came: the units it committed, and whether it came to its end."""
+
+    units: set[str] = field(default_factory=set)
+    is_ended: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """Content that was collected: what was read of it, and the hours whose rows are kept."""
+
+    source: str
+    place: str
+    day: int | None
+    text: str
+    kept: Hours
+
+    @property
+    def unit(self) -> str:
+        return "undated-1" if self.day is None else f"{moment(24 * self.day):%Y-%m-%d}"
+
+    def rows(self) -> Iterator[str]:
+        for raw in self.text.splitlines():
+            at = time_of(raw)
+            if at is not None and (at - BEGINNING) // timedelta(hours=1) in self.kept:
+                yield raw
+
+    def rejects(self) -> list[str]:
+        return [raw for raw in self.text.splitlines() if time_of(raw) is None]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a run makes of one file. `before` is what was known of its content.
+
+    That it only lies elsewhere is told at the end of the run, unless it must be unpacked to see that.
+    """
+
+    before: Known | None
+    after: Known
+
+    def is_reached(self, reached: Reached) -> bool:
+        before, after = self.before, self.after
+        is_moved = before is not None and replace(before, place=after.place) == after
+        if is_moved and (reached.is_ended or not after.place.endswith(".gz")):
+            return reached.is_ended
+        return after.unit in reached.units
+
+
+class EmptyWindow(Exception):
+    """The run asks for nothing."""
+
+
+@dataclass
+class Model:
+    known: list[Known] = field(default_factory=list)
+    asked: dict[str, Hours] = field(default_factory=dict)
+    covered: dict[str, Hours] = field(default_factory=dict)
+    has_commits: bool = False
+
+    def rows(self) -> Counter[str]:
+        return Counter(raw for known in self.known for raw in known.rows())
+
+    def rejects(self) -> Counter[str]:
+        return Counter(raw for known in self.known for raw in known.rejects())
+
+    def check(self, world: World, run: Run) -> None:
+        """Raises EmptyWindow where nothing is asked for."""
+        for source in run.sources:
+            self._wanted(source, run, world.now)
+
+    def collect(self, world: World, run: Run, reached: Reached) -> None:
+        wanted = {source: self._wanted(source, run, world.now) for source in run.sources}
+        effects = [
+            effect
+            for source in run.sources
+            for effect in self._effects(world.of(source), source, wanted[source], world.now)
+        ]
+        for effect in effects:
+            if effect.is_reached(reached):
+                self.known = [known for known in self.known if known is not effect.before] + [effect.after]
+        if reached.units or (reached.is_ended and self.has_commits):
+            self.has_commits = True
+            self.asked |= {source: self._asked(source) | hours for source, hours in wanted.items()}
+            if reached.is_ended:
+                past = frozenset(range(world.now))
+                self.covered |= {
+                    source: self.covered.get(source, frozenset()) | hours & past
+                    for source, hours in wanted.items()
+                }
+
+    def delete(self, hours: Hours) -> None:
+        left = [replace(known, kept=known.kept - hours) for known in self.known]
+        self.known = [known for known in left if known.kept]
+        self.asked = {source: asked - hours for source, asked in self.asked.items()}
+        self.covered = {source: covered - hours for source, covered in self.covered.items()}
+
+    def _asked(self, source: str) -> Hours:
+        return self.asked.get(source, frozenset())
+
+    def _wanted(self, source: str, run: Run, now: int) -> Hours:
+        end = HOURS if run.end is None else run.end
+        if run.start is not None or not self._asked(source):
+            start = now - LOOKBACK_HOURS if run.start is None else run.start
+            wanted = range(start, end)
+        else:
+            wanted = [hour for hour in self._going_on(source, now) if hour < end]
+        if not wanted:
+            raise EmptyWindow
+        return frozenset(wanted)
+
+    def _going_on(self, source: str, now: int) -> Hours:
+        """What was asked for and not looked at since, days within the horizon, and what comes after the newest."""
+        covered = self.covered.get(source, frozenset())
+        ends = [
+            24 * (known.day + 1) for known in self.known if known.source == source and known.day is not None
+        ]
+        newest = max(ends, default=max(covered, default=HOURS) + 1)
+        believed = covered if all(hour < now for hour in covered) else frozenset()
+        pending = {hour for hour in self._asked(source) - believed if hour < now}
+        return frozenset(pending) | ALWAYS & frozenset(range(min(newest, now - LATENESS_HOURS), HOURS))
+
+    def _effects(self, files: list[LogFile], source: str, wanted: Hours, now: int) -> Iterator[Effect]:
+        target = ALWAYS if source == DATED else self._asked(source) | wanted
+        listed = [file for file in files if file.day is None or day_hours(file.day) & wanted]
+        for file, before in self._recognised(listed, source):
+            if before is not None or not self._is_being_packed(file, now):
+                after = _read(file, before, target, now)
+                if after != before:
+                    yield Effect(before, after)
+
+    def _recognised(self, files: list[LogFile], source: str) -> list[tuple[LogFile, Known | None]]:
+        """The content that files are known as, in place first."""
+        free = [known for known in self.known if known.source == source]
+        found: dict[str, Known] = {}
+        for is_in_place in (True, False):
+            for file in files:
+                best = _best(file, free, is_in_place) if file.name not in found else None
+                if best is not None:
+                    found[file.name] = best
+                    free = [known for known in free if known is not best]
+        return [(file, found.get(file.name)) for file in files]
+
+    def _is_being_packed(self, file: LogFile, now: int) -> bool:
+        """A fresh packed file at the side of a known place waits: it may be the same content."""
+        original = file.name.removesuffix(".gz")
+        return file.is_packed and file.written == now and any(known.place == original for known in self.known)
+
+
+def time_of(raw: str) -> datetime | None:
+    """None for a line that cannot become a row."""
+    try:
+        return datetime.fromisoformat(json.loads(raw)["at"])
+    except ValueError:
+        return None
+
+
+def _best(file: LogFile, candidates: list[Known], is_in_place: bool) -> Known | None:
+    """Content that the file begins with, the longest first; a dated place means its file whatever is in it."""
+    here = [known for known in candidates if known.place == file.name]
+    if is_in_place:
+        same = [known for known in here if file.text.startswith(known.text)]
+    else:
+        same = [known for known in candidates if known.text and file.text.startswith(known.text)]
+        same = same or [known for known in here if file.day is not None]
+    return max(same, key=lambda known: len(known.text), default=None)
+
+
+def _read(file: LogFile, before: Known | None, target: Hours, now: int) -> Known:
+    """Lines without an end wait while the file is fresh, unless they were read before."""
+    text = file.text
+    if file.written == now and not file.is_packed and (before is None or before.text != text):
+        text = text[: text.rfind("\n") + 1]
+    kept = target if before is None else before.kept | target
+    return Known(file.source, file.name, file.day, text, kept)

@@ -1,0 +1,281 @@
+"""Log files that are written, grow, are rotated, packed, replaced and removed while a clock goes on.
+
+Time is counted in whole hours since the beginning, so that windows are sets of numbers.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
+HOURS = 24 * 120
+LOOKBACK_HOURS = 24 * 6
+LATENESS_HOURS = 24 * 2
+DATED, UNDATED = "file", "file_2"
+CONFIG = """
+table "app_log" {
+  format = format.jsonl.default
+  map_fields = []
+  column "tp_timestamp" { source = "at" }
+  column "level" {}
+  column "size" { type = "int" }
+  column "number" { type = "int" }
+}
+partition "app_log" "p" {
+  lookback = "6d"
+  lateness = "2d"
+  source "file" {
+    paths       = ["LOGS/dated"]
+    file_layout = `%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}`
+  }
+  source "file" {
+    paths = ["LOGS/undated"]
+  }
+}
+"""
+
+
+def moment(hour: int) -> datetime:
+    return BEGINNING + timedelta(hours=hour)
+
+
+def day_hours(day: int) -> frozenset[int]:
+    return frozenset(range(24 * day, 24 * (day + 1)))
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a line of a log is about: `hours_ago`, counted from now or from the end of the file's day."""
+
+    hours_ago: int
+    is_bad: bool = False
+
+
+@dataclass
+class LogFile:
+    """`text` is the plain content, `rest` what is still to be written of its last line, `written` the hour."""
+
+    name: str
+    day: int | None
+    text: str
+    written: int
+    rest: str = ""
+
+    @property
+    def source(self) -> str:
+        return UNDATED if self.day is None else DATED
+
+    @property
+    def is_packed(self) -> bool:
+        return self.name.endswith(".gz")
+
+
+@dataclass
+class World:
+    folder: Path
+    now: int = 24 * 40 + 9
+    files: dict[str, LogFile] = field(default_factory=dict)
+    numbers: count[int] = field(default_factory=lambda: count(1))
+    writings: count[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        for name in ("dated", "undated"):
+            (self.folder / name).mkdir(parents=True)
+
+    def of(self, source: str) -> list[LogFile]:
+        """Files that are not empty, by name."""
+        return [file for _, file in sorted(self.files.items()) if file.source == source and file.text]
+
+    def lines(self, lines: Sequence[Line], day: int | None) -> str:
+        return "".join(self.line(line, day) for line in lines)
+
+    def line(self, line: Line, day: int | None) -> str:
+        number = next(self.numbers)
+        last = self.now if day is None else 24 * day + 23
+        at = moment(last - line.hours_ago % (24 * 9 if day is None else 24)) + timedelta(minutes=number % 60)
+        fields = {"number": number, "at": "never" if line.is_bad else f"{at:%Y-%m-%dT%H:%M:%SZ}"}
+        return json.dumps({**fields, "level": f"l{number % 3}", "size": number * 7}) + "\n"
+
+    def put(self, file: LogFile) -> None:
+        """Writes the file as it is now, and its time."""
+        self.files[file.name] = file
+        path = self.folder / file.name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = file.text.encode()
+        path.write_bytes(gzip.compress(data, mtime=0) if file.is_packed else data)
+        seconds = moment(file.written).timestamp() + next(self.writings) / 1000
+        os.utime(path, (seconds, seconds))
+
+    def write(self, name: str, text: str, day: int | None = None) -> None:
+        self.put(LogFile(name, day, text, self.now))
+
+    def append(self, file: LogFile, text: str, rest: str = "") -> None:
+        """What was still missing of its last line comes first."""
+        file.text += file.rest + text
+        file.rest, file.written = rest, self.now
+        self.put(file)
+
+    def move(self, file: LogFile, name: str) -> None:
+        (self.folder / file.name).rename(self.folder / name)
+        del self.files[file.name]
+        file.name = name
+        self.files[name] = file
+
+    def copy(self, file: LogFile, name: str) -> None:
+        """With the time of the original."""
+        self.put(LogFile(name, file.day, file.text, file.written))
+
+    def remove(self, file: LogFile) -> None:
+        (self.folder / file.name).unlink()
+        del self.files[file.name]
+
+    def make_room(self, name: str) -> None:
+        """`app.log.1` becomes `app.log.2`, and so on, packed or not."""
+        stem, _, number = name.rpartition(".")
+        following = f"{stem}.{int(number) + 1}"
+        for suffix in ("", ".gz"):
+            if name + suffix in self.files:
+                self.make_room(following)
+                self.move(self.files[name + suffix], following + suffix)
+
+
+@dataclass(frozen=True)
+class NewDated:
+    days_ago: int
+    lines: tuple[Line, ...]
+
+    def apply(self, world: World) -> None:
+        day = world.now // 24 - self.days_ago
+        number = sum(file.day == day for file in world.files.values())
+        text = world.lines(self.lines, day)
+        world.write(f"dated/{moment(24 * day):%Y-%m-%d}/{number}-{next(world.writings)}.jsonl", text, day)
+
+
+@dataclass(frozen=True)
+class NewUndated:
+    lines: tuple[Line, ...]
+
+    def apply(self, world: World) -> None:
+        world.write(f"undated/app{next(world.writings)}.log", world.lines(self.lines, None))
+
+
+@dataclass(frozen=True)
+class Touching:
+    """Something is done with one of the files that it can be done with."""
+
+    which: int
+
+    def apply(self, world: World) -> None:
+        files = [file for _, file in sorted(world.files.items()) if self.suits(file)]
+        if files:
+            self.change(world, files[self.which % len(files)])
+
+    def suits(self, file: LogFile) -> bool:
+        return not file.is_packed
+
+    def change(self, world: World, file: LogFile) -> None:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Append(Touching):
+    lines: tuple[Line, ...]
+
+    def change(self, world: World, file: LogFile) -> None:
+        world.append(file, world.lines(self.lines, file.day))
+
+
+@dataclass(frozen=True)
+class AppendHalf(Touching):
+    """A line without its end; `cut` says how many of its last characters are still to come."""
+
+    line: Line
+    cut: int
+
+    def change(self, world: World, file: LogFile) -> None:
+        text = world.line(self.line, file.day)
+        world.append(file, text[: -self.cut], text[-self.cut :])
+
+
+@dataclass(frozen=True)
+class Replace(Touching):
+    """Other content at the same place."""
+
+    lines: tuple[Line, ...]
+
+    def change(self, world: World, file: LogFile) -> None:
+        world.write(file.name, world.lines(self.lines, file.day), file.day)
+
+
+@dataclass(frozen=True)
+class Rotate(Touching):
+    """The log moves away; lines begin a new one in its place."""
+
+    lines: tuple[Line, ...]
+
+    def suits(self, file: LogFile) -> bool:
+        return file.day is None and file.name.endswith(".log")
+
+    def change(self, world: World, file: LogFile) -> None:
+        name = file.name
+        world.make_room(f"{name}.1")
+        world.move(file, f"{name}.1")
+        if self.lines:
+            world.write(name, world.lines(self.lines, None))
+
+
+@dataclass(frozen=True)
+class CopyTruncate(Rotate):
+    def change(self, world: World, file: LogFile) -> None:
+        world.make_room(f"{file.name}.1")
+        world.copy(file, f"{file.name}.1")
+        world.write(file.name, world.lines(self.lines, None))
+
+
+@dataclass(frozen=True)
+class Pack(Touching):
+    def suits(self, file: LogFile) -> bool:
+        return not file.is_packed and file.day is None
+
+    def change(self, world: World, file: LogFile) -> None:
+        world.remove(file)
+        world.write(f"{file.name}.gz", file.text, file.day)
+
+
+@dataclass(frozen=True)
+class Remove(Touching):
+    def suits(self, file: LogFile) -> bool:
+        return True
+
+    def change(self, world: World, file: LogFile) -> None:
+        world.remove(file)
+
+
+@dataclass(frozen=True)
+class Copy(Touching):
+    """An equal file at a second place."""
+
+    def suits(self, file: LogFile) -> bool:
+        return file.day is None and file.name.endswith(".log")
+
+    def change(self, world: World, file: LogFile) -> None:
+        world.copy(file, f"undated/copy{next(world.writings)}.log")
+
+
+@dataclass(frozen=True)
+class Advance:
+    hours: int
+
+    def apply(self, world: World) -> None:
+        world.now += self.hours
+
+
+Happening = NewDated | NewUndated | Touching | Advance
+Apply = Callable[[World], None]
