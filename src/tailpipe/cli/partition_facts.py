@@ -40,7 +40,10 @@ def last_endings(data_dir: Path, table: str) -> dict[str, dict[str, Any]]:
     from tailpipe.lake.catalog import partition_endings
 
     return {
-        name: {"last_run": ending.finished_at.isoformat(timespec="seconds"), "last_run_failed": ending.failed}
+        name: {
+            "last_run": ending.finished_at.isoformat(timespec="seconds"),
+            "last_run_failed": ending.failed or None,
+        }
         for name, ending in partition_endings(data_dir, table).items()
     }
 
