@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 
@@ -266,7 +266,12 @@ class _FeedPlan:
     def _is_settled(self, sighting: Sighting) -> bool:
         """True where one look tells that all of it is in the lake, which is so for most artifacts in most runs."""
         record = sighting.record
-        if record is None or sighting.relation is not Relation.SAME or self.is_overwrite or sighting.is_renamed:
+        if (
+            record is None
+            or sighting.relation is not Relation.SAME
+            or self.is_overwrite
+            or sighting.is_renamed
+        ):
             return False
         return record.kept == (_ALL if sighting.artifact.span else self.wanted.asked)
 
@@ -321,7 +326,7 @@ class _FeedPlan:
         artifact, record = sighting.artifact, sighting.record
         is_text = getattr(self.feed.format, "shape", DOCUMENT) != DOCUMENT
         start = mark_of(record) if action is Action.READ_ON and record is not None else None
-        ready = replace(artifact, start=start, waits=is_text and is_fresh(artifact, self.now))
+        ready = msgspec.structs.replace(artifact, start=start, waits=is_text and is_fresh(artifact, self.now))
         return PlannedArtifact(self.number, ready, action, sighting.identity, keep, kept, record)
 
     def _add(self, planned: PlannedArtifact) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 
+import msgspec
+
 from tailpipe.formats.format import DOCUMENT
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.sources.artifact import Artifact, Mark, Recognising, Source
@@ -30,8 +32,7 @@ class Relation(Enum):
     WAITING = "waiting"
 
 
-@dataclass(frozen=True)
-class Sighting:
+class Sighting(msgspec.Struct, frozen=True, gc=False):
     """An artifact as listed, and the content it is known as. `identity` names the content for good."""
 
     artifact: Artifact
@@ -87,12 +88,13 @@ class _Recogniser:
         self.recognising = self.source if isinstance(self.source, Recognising) else None
 
     def run(self, found: Sequence[Artifact]) -> list[Sighting]:
-        in_place = {artifact.location: self._in_place(artifact) for artifact in found}
-        unplaced = [artifact for artifact in found if in_place[artifact.location] is None]
-        elsewhere = dict(self._elsewhere(unplaced, {artifact.location for artifact in found}))
+        in_place = [self._in_place(artifact) for artifact in found]
+        pairs = list(zip(found, in_place, strict=True))
+        unplaced = [artifact for artifact, sighting in pairs if sighting is None]
+        elsewhere = dict(self._elsewhere(unplaced, found))
         return [
-            in_place[artifact.location] or elsewhere.get(artifact.location) or self._leftover(artifact)
-            for artifact in found
+            sighting or elsewhere.get(artifact.location) or self._leftover(artifact)
+            for artifact, sighting in pairs
         ]
 
     def _in_place(self, artifact: Artifact) -> Sighting | None:
@@ -120,10 +122,13 @@ class _Recogniser:
             return Relation.SAME
         return Relation.GROWN if self.shape != DOCUMENT else Relation.CHANGED
 
-    def _elsewhere(self, unplaced: Sequence[Artifact], places: set[str]) -> Iterator[tuple[str, Sighting]]:
+    def _elsewhere(
+        self, unplaced: Sequence[Artifact], found: Sequence[Artifact]
+    ) -> Iterator[tuple[str, Sighting]]:
         """Content that left its old place and lies at a new one."""
         if self.recognising is None or not unplaced:
             return
+        places = {artifact.location for artifact in found}
         departed = [record for record in self.own.values() if self._may_have_left(record, places)]
         by_head = _by_head(departed)
         lengths = sorted({length for length, _ in by_head}, reverse=True)

@@ -26,7 +26,7 @@ _HEADER_KEY = b"tailpipe.header"
 Windows = tuple[Window, ...]
 
 
-class ArtifactRecord(msgspec.Struct, frozen=True):
+class ArtifactRecord(msgspec.Struct, frozen=True, gc=False):
     """What is known of one artifact after a commit; a later record of the same identity replaces it.
 
     `identity` names its content for good, `location` where that content lies now. `kept` are the windows of time
@@ -172,8 +172,8 @@ def read_manifest(root: str, path: str) -> Manifest:
     values = {name: rows.column(name).to_pylist() for name in _SCHEMA.names}
     for name, read in _READERS.items():
         values[name] = [read(text) for text in values[name]]
-    columns = zip(*(values[name] for name in _SCHEMA.names), strict=True)
-    return Manifest(header, tuple(ArtifactRecord(*row) for row in columns))
+    columns = (values[name] for name in _SCHEMA.names)
+    return Manifest(header, tuple(map(ArtifactRecord, *columns)))
 
 
 def read_rows(root: str, path: str, columns: Sequence[str] | None = None) -> tuple[Header, pa.Table]:
@@ -248,7 +248,6 @@ def read_kept(text: str) -> Windows:
     return read_windows(text.split(" ")) if text else ()
 
 
-@lru_cache(maxsize=10_000)
 def _moment(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Protocol, runtime_checkable
+
+import msgspec
 
 from tailpipe.times import Window
 
@@ -25,9 +27,8 @@ class Mark:
     tail: str
 
 
-@dataclass(frozen=True)
-class Artifact:
-    """One thing a source can hand over.
+class Artifact(msgspec.Struct, frozen=True, gc=False):
+    """One thing a source can hand over. A struct, because there are hundreds of thousands.
 
     `location` names it within its source, `version` changes when its content does (size and modification
     time, or an etag). `span` is the time its path claims; None means undated: rows go to their own days.
@@ -41,7 +42,7 @@ class Artifact:
     size_bytes: int
     version: str
     span: Window | None = None
-    captures: Mapping[str, str] = field(default_factory=dict)
+    captures: Mapping[str, str] = {}
     modified: datetime | None = None
     start: Mark | None = None
     waits: bool = False

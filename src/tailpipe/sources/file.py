@@ -101,20 +101,20 @@ class FileSource:
             yield from _any(walker.matching(path), path)
 
     def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
-        if not _is_text(found.path):
-            return Skipped(os.fsencode(found.path).decode(errors="replace"), "name is not UTF-8")
-        if not stat.S_ISREG(found.stat.st_mode):
-            return Skipped(found.path, "not a regular file")
-        if found.stat.st_size == 0:
-            return Skipped(found.path, "empty")
+        path, status = found.path, found.stat
+        if not (path.isascii() or _is_text(path)):
+            return Skipped(os.fsencode(path).decode(errors="replace"), "name is not UTF-8")
+        if not stat.S_ISREG(status.st_mode):
+            return Skipped(path, "not a regular file")
+        if status.st_size == 0:
+            return Skipped(path, "empty")
         captures = self.layout.match(found.relative_path) if self.layout else {}
         if captures is None:
-            return Skipped(found.path, "layout")
+            return Skipped(path, "layout")
         span = self.layout.span(captures) if self.layout else None
         if span and not span.overlaps(window):
-            return Skipped(found.path, "outside window")
-        size_bytes, version = found.stat.st_size, version_of(found.stat)
-        return Artifact(found.path, size_bytes, version, span, captures, _modified(found.stat))
+            return Skipped(path, "outside window")
+        return Artifact(path, status.st_size, version_of(status), span, captures, _modified(status))
 
 
 def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:

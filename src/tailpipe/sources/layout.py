@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import takewhile
 
 from tailpipe.formats.grok import GrokError, expand
 from tailpipe.times import Window
@@ -48,11 +49,15 @@ class Layout:
     def span(self, captures: Mapping[str, str]) -> Window | None:
         """A finer field counts only with all coarser ones; None without a year or for what is no date."""
         values: list[str] = []
-        for name in DATE_FIELDS:
-            if name not in self.date_names or name not in captures:
+        for name in self._date_fields:
+            if name not in captures:
                 break
             values.append(captures[name])
         return _window(tuple(values)) if values else None
+
+    @cached_property
+    def _date_fields(self) -> tuple[str, ...]:
+        return tuple(takewhile(self.date_names.__contains__, DATE_FIELDS))
 
     def may_contain(self, relative_folder: str, window: Window) -> bool:
         """False only for a folder whose own path completes the layout's date, outside the window."""

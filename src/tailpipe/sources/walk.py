@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 from tailpipe.errors import SourceError
 
 Entry = os.DirEntry[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(msgspec.Struct, frozen=True, gc=False):
     """`relative_path` is what a layout is matched against."""
 
     path: str

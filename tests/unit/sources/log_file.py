@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from tailpipe.config.values import SourceConfig
@@ -40,7 +41,7 @@ def source_of(path: Path) -> FileSource:
 def listed(path: Path, start: Mark | None = None, waits: bool = False) -> Artifact:
     (artifact,) = source_of(path).list(ALWAYS)
     assert isinstance(artifact, Artifact)
-    return replace(artifact, start=start, waits=waits)
+    return msgspec.structs.replace(artifact, start=start, waits=waits)
 
 
 def read(path: Path, start: Mark | None = None, waits: bool = False) -> Reading:
