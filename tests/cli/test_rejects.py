@@ -51,6 +51,8 @@ def test_list_counts_by_reason_and_starts_no_engine(home: Home) -> None:
         ("app_log.one", "file", "size … is not a valid INTEGER", 2),
         ("app_log.one", "file", 'tp_timestamp "never" is not a valid TIMESTAMP', 1),
     ]
+    behind_options = home.run("rejects", "list", "--output", "json", "one")
+    assert json.loads(behind_options.stdout) == answer
     assert listed(home, "--to", "2024-01-01")["rejects"] == 0
     assert listed(home, "--from", "T-1H")["rejects"] == 3
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import Any
 
 from tailpipe import __version__
 from tailpipe.cli import commands
@@ -71,12 +72,28 @@ def _command(name: str) -> ModuleType:
     return import_module(f"{commands.__name__}.{name.replace('-', '_')}")
 
 
+class _CommandParser(argparse.ArgumentParser):
+    """Names may stand before, behind and between options: `show --output json NAME`."""
+
+    _is_mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        # Called by `parse_known_intermixed_args` too, for each of its two passes.
+        if self._is_mixing:
+            return super().parse_known_args(args, namespace)
+        self._is_mixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_mixing = False
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)]
     )
     parser.add_argument("--version", "-v", action="version", version=f"tailpipe {__version__}")
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
     for name in command_names():
         module = _command(name)
         subparser = subparsers.add_parser(
@@ -91,13 +108,13 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _common_options(is_top: bool) -> argparse.ArgumentParser:
+def _common_options(is_top: bool) -> _CommandParser:
     """Accepted before and after the command; given after it, they must not undo what stood before it."""
 
     def default(value: object) -> object:
         return value if is_top else argparse.SUPPRESS
 
-    options = argparse.ArgumentParser(add_help=False)
+    options = _CommandParser(add_help=False)
     options.add_argument(
         "--config-path",
         action="append",
