@@ -87,6 +87,7 @@ class _Folding:
         self.rejects |= dict.fromkeys(header.rejects)
         _widen(self.asked, header.asked)
         _widen(self.covered, header.covered)
+        self._uncover(header)
         self._settle_failures(header, manifest.artifacts)
         self.last_run = header.report or self.last_run
 
@@ -100,6 +101,12 @@ class _Folding:
                 del self.artifacts[key]
             elif kept != record.kept:
                 self.artifacts[key] = msgspec.structs.replace(record, kept=kept)
+
+    def _uncover(self, header: Header) -> None:
+        """A day that failed is pending again, though an earlier run may have found it complete."""
+        failed = [day for failure in header.failures if (day := _day(failure.label))]
+        for source in header.asked if failed else ():
+            self.covered[source] = without(self.covered.get(source, ()), failed)
 
     def _settle_failures(self, header: Header, records: Iterable[ArtifactRecord]) -> None:
         """A failure is made good by a commit of its unit or artifact, or by a run that covers its day."""
@@ -120,11 +127,15 @@ def without(windows: Windows, deleted: Iterable[Window]) -> Windows:
 
 def _touches(windows: Windows, label: str) -> bool:
     """Runs cover no day that failed in them. What has no day is settled by any run that ended."""
+    day = _day(label)
+    return day is None or any(window.overlaps(day) for window in windows)
+
+
+def _day(label: str) -> Window | None:
     try:
-        day = day_window(date.fromisoformat(label))
+        return day_window(date.fromisoformat(label))
     except ValueError:
-        return True
-    return any(window.overlaps(day) for window in windows)
+        return None
 
 
 def _widen(known: dict[str, Windows], texts: Mapping[str, tuple[str, ...]]) -> None:

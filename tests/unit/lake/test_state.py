@@ -160,6 +160,24 @@ def test_a_day_that_fails_again_stays_with_its_last_message() -> None:
     assert state.failures == (again,)
 
 
+def test_a_day_that_fails_is_not_covered_any_more() -> None:
+    """Only of the sources that were collected then; a run that covers the day makes it whole again."""
+    whole = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 9),), "other": (june(1, 9),)}))
+    failed = manifest(
+        Change(
+            "p",
+            "run",
+            "",
+            "later",
+            asked={"file": (june(1, 9),)},
+            covered={"file": (june(1, 5), june(6, 9))},
+            failures=(failure("2024-06-05"),),
+        )
+    )
+    assert folded(whole, failed).covered == {"file": (june(1, 5), june(6, 9)), "other": (june(1, 9),)}
+    assert folded(whole, failed, whole).covered["file"] == (june(1, 9),)
+
+
 def test_a_snapshot_stands_for_all_before_it() -> None:
     history = (
         unit(artifacts=(record("a"), record("b", kept=(june(1, 2),))), asked={"file": (june(1, 9),)}),

@@ -55,14 +55,14 @@ def june_home(folder: Path) -> Home:
 def test_rule_01_window_of_a_first_collection_is_thirty_days_or_the_lookback(home: Home) -> None:
     own = dated("LOGS", name="own", options='lookback = "60d"')
     home.configure(DATED + own + 'workspace "short" { lookback = "10d" }\n')
-    recent, older, oldest, ancient = (days_ago(count) for count in (8, 29, 59, 62))
-    for day in (recent, older, oldest, ancient):
+    ago = {count: days_ago(count) for count in (8, 12, 29, 32, 59, 62)}
+    for day in ago.values():
         home.write(f"{day}.jsonl", day_lines(day, 1))
     assert planned_units(home) == {
-        "app_log.one": [recent, older],
-        "app_log.own": [recent, older, oldest],
+        "app_log.one": [ago[8], ago[12], ago[29]],
+        "app_log.own": [ago[8], ago[12], ago[29], ago[32], ago[59]],
     }
-    assert planned_units(home, "--workspace", "short")["app_log.one"] == [recent]
+    assert planned_units(home, "--workspace", "short")["app_log.one"] == [ago[8]]
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,20 @@ def test_rule_02_order_newest_first_then_oldest_first(home: Home) -> None:
 
 
 def test_rule_02_order_leaves_no_gap_behind_the_last_collected_point(home: Home) -> None:
-    """The second run names no window, and the lateness of two days does not reach back to where the first ended."""
+    """Later runs name no window, and a lateness of two days before now would not reach what they have to collect."""
     home.configure(DATED)
-    first, second, third, fourth = (days_ago(count) for count in (9, 8, 6, 1))
-    for day in (first, second, third, fourth):
-        home.write(f"{day}.jsonl", day_lines(day, 1))
-    collect(home, "--from", first, "--to", second)
-    assert set(days(home)) == {first, second}
-    assert finished_units(home.run("collect")) == [third, fourth]
+    ago = {count: days_ago(count) for count in (9, 8, 7, 6, 5, 4, 1)}
+
+    def write(*counts: int) -> None:
+        for count in counts:
+            home.write(f"{ago[count]}.jsonl", day_lines(ago[count], 1))
+
+    write(9, 8, 7, 6)
+    collect(home, "--from", ago[9], "--to", ago[8])
+    assert set(days(home)) == {ago[9], ago[8]}
+    assert finished_units(home.run("collect")) == [ago[7], ago[6]]
+    write(5, 4, 1)
+    assert finished_units(home.run("collect")) == [ago[5], ago[4], ago[1]]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -131,6 +137,18 @@ def test_rule_03_atomic_unit_of_all_sources(tmp_path: Path, engine: str) -> None
     assert again["rows"]["in"] == 5
     assert days(sail) == dict.fromkeys(JUNE, 5)
     assert levels(sail) == {"web": 9, "db": 6}
+
+
+def test_rule_03_atomic_unit_that_fails_after_its_day_was_collected(home: Home) -> None:
+    """A file that came later broke the day: it is tried again, though an earlier run had found the day complete."""
+    home = june_home(home.folder)
+    collect(home, *FROM_JUNE)
+    home.write(f"{JUNE[1]}-late.jsonl", BROKEN_GZIP)
+    collect(home, *FROM_JUNE, code=1)
+    assert days(home)[JUNE[1]] == 2
+    home.write(f"{JUNE[1]}-late.jsonl", day_lines(JUNE[1], 1))
+    assert collect(home)["rows"]["stored"] == 1
+    assert days(home)[JUNE[1]] == 3
 
 
 def test_rule_04_exactly_once_when_run_again(home: Home) -> None:
@@ -343,7 +361,7 @@ def test_rule_09_explain_why_nothing_was_stored(home: Home) -> None:
     nothing = home.run("collect", "--from", JUNE[2])
     assert nothing.returncode == 0
     assert (
-        "source file: 4 listed, 1 known, 2 outside the window, 1 do not match the file_layout"
+        "source file: 4 listed, 3 matched, 1 known, 2 outside the window, 1 do not match the file_layout"
         in nothing.stdout
     )
     assert f"for example {notes}" in nothing.stdout
