@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.lake.layout import LOG, table_location
+from tailpipe.lake.layout import is_table, table_location
 
 if TYPE_CHECKING:
     from tailpipe.lake.manifest import RunReport
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 def list_tables(data_dir: Path) -> list[str]:
     if not data_dir.is_dir():
         return []
-    return sorted(entry.name for entry in data_dir.iterdir() if (entry / LOG).is_dir())
+    return sorted(entry.name for entry in data_dir.iterdir() if is_table(entry))
 
 
 def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | None:
     """Names and DuckDB types as stored; None when the table was never collected."""
     location = table_location(data_dir, table)
-    if not (location / LOG).is_dir():
+    if not is_table(location):
         return None
     from deltalake import DeltaTable
 

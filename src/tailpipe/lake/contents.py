@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.layout import LOG, table_location
+from tailpipe.lake.layout import is_table, table_location
 
 if TYPE_CHECKING:
     from tailpipe.lake.state import PartitionState
@@ -67,7 +67,7 @@ def quarantined(data_dir: Path, table: str, state: PartitionState) -> int:
 
 
 def _files_by_day(location: Path) -> list[_DayFiles]:
-    if not (location / LOG).is_dir():
+    if not is_table(location):
         return []
     import pyarrow as pa
     from deltalake import DeltaTable

@@ -18,6 +18,11 @@ def table_location(data_dir: Path, table: str) -> Path:
     return data_dir / table
 
 
+def is_table(location: Path) -> bool:
+    """A run that died while it made the table may leave a log without entries, which is no table yet."""
+    return (location / LOG / f"{0:020d}.json").exists()
+
+
 def hive_folder(partition: str, index: str, day: date) -> str:
     """Relative to the table. Values are escaped as Hive does, so that any text is one folder name."""
     return f"tp_partition={_escape(partition)}/tp_index={_escape(index)}/tp_date={day.isoformat()}"
