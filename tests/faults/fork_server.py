@@ -16,7 +16,8 @@ import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
-from steps import Point, Steps, install
+from clock import shift_clock
+from steps import Steps, install, read_incident
 
 # DuckDB is not among them: it starts a thread when it is loaded, which a fork would lose.
 MODULES = (
@@ -77,7 +78,7 @@ def _run(request: dict[str, Any]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(folder)
-    steps = Steps(Point(*request["death"]) if request["death"] else None)
+    steps = Steps(read_incident(request["incident"]) if request["incident"] else None)
     code = 1
     try:
         code = _command(request, steps)
@@ -94,6 +95,8 @@ def _command(request: dict[str, Any], steps: Steps) -> int:
     from tailpipe.cli.main import run
 
     install(steps, request["logs"], is_query="query" in request["arguments"])
+    if request["clock_shift_days"]:
+        shift_clock(request["clock_shift_days"])
     try:
         run(request["arguments"])
     except SystemExit as ended:

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from steps import EXIT_OF_THE_DEAD, Point
+from steps import EXIT_OF_THE_DEAD, Incident
 
 from installed import Home
 
@@ -58,15 +58,17 @@ class Forks:
         self,
         home: Home,
         *arguments: str,
-        death: Point | None = None,
+        incident: Incident | None = None,
         kill_after_seconds: float | None = None,
+        clock_shift_days: int = 0,
     ) -> Ended:
         request = {
             "folder": str(home.folder),
             "logs": str(home.logs.resolve()),
             "environment": home.variables(),
             "arguments": arguments,
-            "death": astuple(death) if death else None,
+            "incident": json.dumps(asdict(incident)) if incident else None,
+            "clock_shift_days": clock_shift_days,
             "kill_after_seconds": kill_after_seconds,
             "timeout_seconds": TIMEOUT_SECONDS,
         }

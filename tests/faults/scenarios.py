@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
 from installed import APP_TABLE, Home, line
 
@@ -27,35 +31,50 @@ partition "app_log" "one" {
 """
 )
 
+UNDATED = APP_TABLE + 'partition "app_log" "one" { source "file" { paths = ["LOGS"] } }\n'
+# A last line without its end waits as long as somebody may still be writing the file.
+STILL_WRITTEN = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+MANY_DAYS = tuple((date(2024, 1, 1) + timedelta(days=number)).isoformat() for number in range(130))
+
 Run = Callable[..., object]
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """`prepare` writes logs and configuration, and brings the lake to where the command begins."""
+    """`prepare` writes logs and configuration, and brings the lake to where the command begins.
+
+    `next_command` is what has nothing to do any more once the command is through; `idle` says so of its summary.
+    """
 
     name: str
     prepare: Callable[[Home, Run], None]
     command: tuple[str, ...] = COLLECT
+    next_command: tuple[str, ...] = COLLECT
+    idle: Callable[[Any], bool] = lambda summary: bool(summary["rows"]["in"] == 0)
+    only_commits: bool = False
 
 
-def day_lines(day: str, origin: str, *, rows: int = 40) -> str:
+def day_lines(day: str, origin: str, *, rows: int = 40, **fields: str) -> str:
     return "".join(
-        line(f"{day}T{number % 24:02d}:{number % 60:02d}:00Z", f"{origin}-{number % 3}", number)
+        json.dumps(
+            {
+                "at": f"{day}T{number % 24:02d}:{number % 60:02d}:00Z",
+                "level": f"{origin}-{number % 3}",
+                "size": number,
+                **fields,
+            }
+        )
+        + "\n"
         for number in range(rows)
     )
 
 
-def write_days(home: Home, days: tuple[str, ...], part: int = 1) -> None:
-    """Each day has a file in both sources; one of them has records that are refused."""
+def write_days(home: Home, days: tuple[str, ...], part: int = 1, **fields: str) -> None:
+    """Each day has a file in both sources, and both have records that are refused."""
     for day in days:
-        home.write(
-            f"web/{day}-{part}.jsonl", day_lines(day, f"web-{part}") + f"broken line of {day}, part {part}\n"
-        )
-        home.write(
-            f"db/{day}-{part}.jsonl",
-            day_lines(day, f"db-{part}") + line(f"{day}T00:00:00Z", "db", "no number"),
-        )
+        web, db = day_lines(day, f"web-{part}", **fields), day_lines(day, f"db-{part}", **fields)
+        home.write(f"web/{day}-{part}.jsonl", web + f"broken line of {day}, part {part}\n")
+        home.write(f"db/{day}-{part}.jsonl", db + line(f"{day}T00:00:00Z", "db", "no number"))
 
 
 def first_collection(home: Home, run: Run) -> None:
@@ -64,14 +83,90 @@ def first_collection(home: Home, run: Run) -> None:
 
 
 def new_files(home: Home, run: Run) -> None:
-    """A day that is known got more files, and a day is new."""
+    """A day that is known got more files, a day is new, and so is a column."""
     home.configure(DATED)
     write_days(home, DAYS[:2])
     run(*COLLECT)
-    write_days(home, (*DAYS[1:], "2024-06-04"), part=2)
+    write_days(home, (*DAYS[1:], "2024-06-04"), part=2, host="h1")
 
+
+def growing_files(home: Home, run: Run) -> None:
+    """A file grew behind half a line, another was moved away and began anew."""
+    home.configure(UNDATED)
+    half, rest = line("2024-06-01T05:00:00Z", "halved")[:20], line("2024-06-01T05:00:00Z", "halved")[20:]
+    growing = home.write("app.log", day_lines(DAYS[0], "app") + "broken before\n" + half)
+    os.utime(growing, (STILL_WRITTEN, STILL_WRITTEN))
+    moved = home.write("other.log", day_lines(DAYS[1], "other"))
+    run(*COLLECT)
+    with growing.open("a") as file:
+        file.write(rest + day_lines(DAYS[1], "app") + "broken after\n" + day_lines(DAYS[2], "app") + half)
+    os.utime(growing, (STILL_WRITTEN, STILL_WRITTEN))
+    moved.rename(moved.with_name("other.log.1"))
+    home.write("other.log", day_lines(DAYS[2], "other"))
+
+
+def changed_files(home: Home, run: Run) -> None:
+    first_collection(home, run)
+    run(*COLLECT)
+    home.write(f"web/{DAYS[1]}-1.jsonl", day_lines(DAYS[1], "changed", rows=70) + "another broken line\n")
+    home.write(f"db/{DAYS[2]}-1.jsonl", day_lines(DAYS[2], "changed", rows=10))
+
+
+def wider_window(home: Home, run: Run) -> None:
+    home.configure(UNDATED)
+    home.write("app.log", "broken\n".join(day_lines(day, "app") for day in DAYS))
+    home.write("other.log", "".join(day_lines(day, "other") for day in DAYS))
+    run("collect", "--from", f"{DAYS[2]}T10:00:00Z", "--progress=false")
+
+
+def changed_filter(home: Home, run: Run) -> None:
+    first_collection(home, run)
+    run(*COLLECT)
+    home.configure(DATED.replace('"one" {', '"one" {\n  filter = "size % 4 <> 0"'))
+
+
+def fixed_configuration(home: Home, run: Run) -> None:
+    """What was refused is no longer; every source and day has some of it."""
+    home.configure(DATED)
+    for day in DAYS:
+        for origin in ("web", "db"):
+            refused = line(f"{day}T23:00:00Z", origin, "no number") * 2
+            home.write(f"{origin}/{day}-1.jsonl", day_lines(day, origin) + refused)
+    run(*COLLECT)
+    home.configure(DATED.replace('type = "int"', '\n    type = "int"\n    null_if = ["no number"]\n'))
+
+
+def collected(home: Home, run: Run) -> None:
+    first_collection(home, run)
+    run(*COLLECT)
+
+
+def long_history(home: Home, run: Run) -> None:
+    """So many commits that in the next run the log gets a checkpoint, and the state a snapshot."""
+    home.configure(DATED)
+    home.write("db/none.jsonl", "")
+    for day in MANY_DAYS:
+        home.write(f"web/{day}-1.jsonl", day_lines(day, "web", rows=2))
+    run(*COLLECT, "--to", MANY_DAYS[64])
+    run(*COLLECT, "--to", MANY_DAYS[94])
+
+
+OVERWRITE = (*COLLECT, "--overwrite", "--from", f"{DAYS[1]}", "--to", f"{DAYS[2]}")
+DELETE = ("partition", "delete", "app_log.one", "--force", "--output", "json")
+DELETE_PART = (*DELETE, "--from", f"{DAYS[1]}T05:00:00Z", "--to", f"{DAYS[2]}T10:00:00Z")
+RETRY = ("rejects", "retry", "--output", "json", "--progress=false")
+DROP = ("rejects", "drop", "app_log.one", "--force", "--output", "json")
 
 SCENARIOS = (
     Scenario("first collection", first_collection),
     Scenario("new files", new_files),
+    Scenario("growing files", growing_files),
+    Scenario("changed files", changed_files),
+    Scenario("wider window", wider_window),
+    Scenario("overwrite", changed_filter, OVERWRITE),
+    Scenario("delete", collected, DELETE_PART, DELETE_PART, lambda summary: bool(summary["rows"] == 0)),
+    Scenario("rejects retry", fixed_configuration, RETRY, RETRY),
+    Scenario("rejects drop", collected, DROP, DROP, lambda summary: bool(summary["rejects"] == 0)),
+    Scenario("long history", long_history, only_commits=True),
+    Scenario("query", collected, ("query", "select count(*) from app_log", "--output", "json")),
 )

@@ -1,4 +1,5 @@
-"""The steps of a command towards the disk, counted from outside: at a chosen one the process dies.
+"""The steps of a command towards the disk, counted from outside: at a chosen one the process dies, or something else
+happens.
 
 Functions of the libraries are wrapped in the process that runs the command; the command itself knows nothing of it.
 A step has a name and a number (the third time that a data file is closed), so that the same point is met again in
@@ -35,32 +36,64 @@ class Point:
         return f"{self.moment} {self.name} {self.number}"
 
 
+@dataclass(frozen=True)
+class Incident:
+    """What happens at a point: the process dies, or somebody does something to a log file."""
+
+    point: Point
+    kind: str = "die"
+    path: str = ""
+    text: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Of what happens once in all processes together, the path is a sign."""
+        return self.kind == "die once" and os.path.exists(self.path)
+
+    def happen(self) -> None:
+        match self.kind:
+            case "die":
+                os._exit(EXIT_OF_THE_DEAD)
+            case "die once":
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL))
+                os._exit(EXIT_OF_THE_DEAD)
+            case "move":
+                os.rename(self.path, self.text)
+            case "append" | "write":
+                with open(self.path, self.kind[0]) as file:
+                    file.write(self.text)
+
+
 class Steps:
-    def __init__(self, death: Point | None = None) -> None:
+    """`place` is where all of this process's steps happen; without it, the main thread is the driver."""
+
+    def __init__(self, incident: Incident | None = None, place: str | None = None) -> None:
         self.counts: Counter[str] = Counter()
-        self._death = death
+        self._incident = incident
+        self._place = place
         self._lock = threading.Lock()
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
         """A step that raises is done too."""
-        place = "driver" if threading.current_thread() is threading.main_thread() else "task"
-        name = f"{name} ({place})"
+        is_main = threading.current_thread() is threading.main_thread()
+        name = f"{name} ({self._place or ('driver' if is_main else 'task')})"
         with self._lock:
             self.counts[name] += 1
             number = self.counts[name]
-        self._die_if_due(Point(name, number, BEFORE))
+        self._pass(Point(name, number, BEFORE))
         try:
             yield
         finally:
-            self._die_if_due(Point(name, number, AFTER))
+            self._pass(Point(name, number, AFTER))
 
     def write_counts(self, path: Path) -> None:
         path.write_text(json.dumps(self.counts))
 
-    def _die_if_due(self, point: Point) -> None:
-        if point == self._death:
-            os._exit(EXIT_OF_THE_DEAD)
+    def _pass(self, point: Point) -> None:
+        incident = self._incident
+        if incident and point == incident.point and not incident.is_over:
+            incident.happen()
 
 
 def install(steps: Steps, logs: str, *, is_query: bool = False) -> None:
@@ -73,6 +106,19 @@ def install(steps: Steps, logs: str, *, is_query: bool = False) -> None:
     _wrap_delta(steps)
     if is_query:
         _wrap_query(steps)
+
+
+def install_in_worker(incident: Incident) -> None:
+    """What a task of Apache Spark does in a process of its own."""
+    steps = Steps(incident, "worker")
+    _wrap_sources(steps)
+    _wrap_sync(steps)
+    _wrap_parquet(steps)
+
+
+def read_incident(text: str) -> Incident:
+    values = json.loads(text)
+    return Incident(**{**values, "point": Point(**values["point"])})
 
 
 def kind_of(path: object) -> str:

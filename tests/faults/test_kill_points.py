@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,9 +10,13 @@ import pytest
 from forks import Forks
 from ledger import Ledger
 from scenarios import SCENARIOS, Scenario, first_collection
-from stages import Stage, all_points, check_recovery, copy_home, half_of, make_stage
-from steps import AFTER, BEFORE, Point
+from stages import COMMITS, Stage, all_points, check_recovery, copy_home, half_of, make_stage
+from steps import AFTER, BEFORE, Incident, Point
 
+RANDOM_KILLS = 8
+KILLED_AT_RANDOM = [
+    scenario for scenario in SCENARIOS if scenario.name in ("first collection", "overwrite", "growing files")
+]
 # One of each kind; the slow test takes all there are.
 SOME_POINTS = (
     Point("list folder (driver)", 1, AFTER),
@@ -30,7 +35,7 @@ def die_at_all(forks: Forks, ledger: Ledger, stage: Stage, folder: Path, points:
         number, point = numbered
         with ledger.entry(stage.scenario.name, point.name):
             home = copy_home(stage.home, folder / str(number))
-            ended = forks.run(home, *stage.command, death=point)
+            ended = forks.run(home, *stage.command, incident=Incident(point))
             assert ended.died, f"{point} was not met: exit code {ended.code}\n{ended.errors}"
             check_recovery(forks, stage, home)
 
@@ -43,11 +48,34 @@ def test_dying_at_some_steps(forks: Forks, ledger: Ledger, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_dying_at_every_step(forks: Forks, ledger: Ledger, tmp_path: Path, scenario: Scenario) -> None:
     stage = make_stage(forks, tmp_path / "stage", scenario)
     points = all_points(stage.clean.steps)
-    assert len(points) >= 10
-    if scenario != SCENARIOS[0]:
+    if scenario.only_commits:
+        points = [point for point in points if point.name.startswith(COMMITS)]
+    elif scenario != SCENARIOS[0]:
         points = half_of(points)
+    assert points
     die_at_all(forks, ledger, stage, tmp_path, points)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("scenario", KILLED_AT_RANDOM, ids=lambda scenario: scenario.name)
+def test_kill_minus_nine_at_any_time(
+    forks: Forks, ledger: Ledger, tmp_path: Path, scenario: Scenario
+) -> None:
+    stage = make_stage(forks, tmp_path / "stage", scenario)
+    chance = random.Random(scenario.name)
+    moments = [chance.uniform(0.02, stage.clean.seconds) for _ in range(RANDOM_KILLS)]
+
+    def kill(numbered: tuple[int, float]) -> None:
+        number, seconds = numbered
+        with ledger.entry(scenario.name, "kill -9 at a random time"):
+            home = copy_home(stage.home, tmp_path / str(number))
+            forks.run(home, *stage.command, kill_after_seconds=seconds)
+            check_recovery(forks, stage, home)
+
+    forks.for_all(kill, enumerate(moments))
