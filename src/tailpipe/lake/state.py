@@ -105,8 +105,8 @@ class _Folding:
     def _uncover(self, header: Header) -> None:
         """A day that failed is pending again, though an earlier run may have found it complete."""
         failed = [day for failure in header.failures if (day := _day(failure.label))]
-        for source in header.asked if failed else ():
-            self.covered[source] = without(self.covered.get(source, ()), failed)
+        for source in self.covered.keys() & header.asked.keys():
+            self.covered[source] = without(self.covered[source], failed)
 
     def _settle_failures(self, header: Header, records: Iterable[ArtifactRecord]) -> None:
         """A failure is made good by a commit of its unit or artifact, or by a run that covers its day."""
