@@ -176,6 +176,6 @@ def test_what_cannot_be_tried_stays_and_is_told(home: Home) -> None:
     home.configure(FIXED)
     done = home.run("rejects", "retry")
     assert done.returncode == 1, done.stderr
-    assert "1 reject stay: they are of a partition that is not configured" in done.stdout
-    assert 'are of source "old", which app_log.one does not have now' in done.stdout
+    assert "not tried: 1 reject of a partition that is not configured" in done.stdout
+    assert 'not tried: 1 reject of source "old", which app_log.one does not have now' in done.stdout
     assert listed(home)["rejects"] == 2

@@ -128,6 +128,22 @@ def test_rows_outside_the_kept_windows_and_those_the_filter_drops_leave_quaranti
 
 
 @on_sail
+def test_rejects_of_a_file_from_before_and_after_it_was_moved(place: Place) -> None:
+    place.configure(NARROW)
+    old = place.write("one.log", f"{EARLY} xy\n")
+    place.collect()
+    new = old.rename(place.logs / "moved.log")
+    place.write("moved.log", f"{EARLY} xy\n{LATE} yz\n")
+    place.collect()
+    assert only(place.rejects("words"), "file", "position") == [("moved.log", 2), ("one.log", 1)]
+    place.configure(WIDE)
+    assert counts(retry(place)) == (2, 2, 0, 0)
+    rows = place.rows("words")
+    assert only(rows, "word", "tp_source_location") == [("xy", str(old)), ("yz", str(new))]
+    assert len({row["tp_id"][:12] for row in rows}) == 1
+
+
+@on_sail
 def test_lines_of_which_only_the_beginning_was_kept_stay(place: Place) -> None:
     place.configure(NARROW)
     place.write("one.log", f"{EARLY} {'x' * 9_000_000}\n")

@@ -69,7 +69,7 @@ def say_retries(outcomes: Sequence[RetryOutcome], total: Rows, form: str) -> Non
         if outcome.failure:
             say(f"  failed: {outcome.failure}. Nothing was changed.")
         for left in outcome.left:
-            say(f"  {counted(left.rejects, 'reject')} stay: they {left.reason}")
+            say(f"  not tried: {counted(left.rejects, 'reject')} {left.reason}")
             say(f"  hint: {left.hint}")
         if outcome.remaining:
             say(f"  left: {counted(sum(group.rejects for group in outcome.remaining), 'reject')}")

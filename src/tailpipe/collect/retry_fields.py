@@ -49,12 +49,12 @@ def common_header(headers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     longest = max(headers, key=len, default=())
     if not longest:
         raise FieldsUnknown(
-            "have values whose names only a file's header tells, and none of the files can be read",
+            "whose values only a header names, and none of the files can be read",
             "name the `fields` in the format",
         )
     if any(header != longest[: len(header)] for header in headers):
         raise FieldsUnknown(
-            "are of files whose headers differ, so that nobody can say which value is which",
+            "of files whose headers differ, so that nobody can say which value is which",
             "`tailpipe collect --overwrite` reads the files again",
         )
     return longest

@@ -23,18 +23,18 @@ from tailpipe.times import Window
 UNIT = "retry"
 
 _CUT_OFF = (
-    "cannot be judged anew: their text was kept in part",
+    "of which too little was kept to judge them anew",
     "after a change of the format, `tailpipe collect --overwrite` reads the files again",
 )
 _FORGOTTEN = (
-    "are of artifacts that were deleted from the lake",
+    "of artifacts that were deleted from the lake",
     "`tailpipe collect --from …` reads them again; `tailpipe rejects drop` takes the rejects out",
 )
 
 
 @dataclass(frozen=True)
 class Left:
-    """Rejects that were not tried; `reason` goes on after their number: `are of …`."""
+    """Rejects that were not tried; `reason` goes on after their number: `of source …`."""
 
     rejects: int
     reason: str
@@ -149,7 +149,7 @@ class _Planning:
     def _unknown_source(self, source: str) -> tuple[str, str]:
         known = ", ".join(self.numbers)
         return (
-            f'are of source "{source}", which {self.target.name} does not have now',
+            f'of source "{source}", which {self.target.name} does not have now',
             f"configured: {known}; `tailpipe rejects drop {self.target.name}` takes them out",
         )
 

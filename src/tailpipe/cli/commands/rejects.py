@@ -201,7 +201,7 @@ def _not_configured(
         _, rejects = find_rejects(_location(setup.data_dir, key), files, window, (), 0)
         if rejects:
             hint = f"configure {name} again, or take them out: tailpipe rejects drop {name}"
-            yield RetryOutcome(name, left=(Left(rejects, "are of a partition that is not configured", hint),))
+            yield RetryOutcome(name, left=(Left(rejects, "of a partition that is not configured", hint),))
 
 
 def _quarantine(setup: Setup) -> dict[Key, list[str]]:
