@@ -6,35 +6,55 @@ import argparse
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 
-from bench import report
+from bench import days, known, report
 from bench.cases import Case, all_cases
 from bench.contenders import DUCKDB, Result, run
 from bench.data import prepared
 from bench.measure import CommandFailed
 
+NAMES = (*all_cases(1, 1), known.NAME, days.NAME)
+
 
 def main() -> int:
     options = _options()
-    cases = all_cases(options.size_mb, options.lines)
-    unknown = [name for name in options.cases if name not in cases]
+    unknown = [name for name in options.cases if name not in NAMES]
     if unknown:
-        print(f"no such case: {', '.join(unknown)}. There are: {', '.join(cases)}.", file=sys.stderr)
+        print(f"no such case: {', '.join(unknown)}. There are: {', '.join(NAMES)}.", file=sys.stderr)
         return 2
     memory = psutil.virtual_memory().total / 1e9
     machine = f"{os.cpu_count()} cores, {memory:.0f} GB of memory"
     print(f"{machine}; whole process from cold; middle of {options.repeat} by time")
     print("! beside a time: the machine stood still meanwhile, in each of several attempts")
-    failures = [failure for name in options.cases for failure in _measure(cases[name], options)]
+    failures = [failure for name in options.cases for failure in _measure(name, options)]
     for failure in failures:
         print(f"\nfailed: {failure}", file=sys.stderr)
     return 1 if failures else 0
 
 
-def _measure(case: Case, options: argparse.Namespace) -> list[str]:
+def _measure(name: str, options: argparse.Namespace) -> list[str]:
+    """What failed."""
+    if name == known.NAME:
+        return _print(known.report(options.data, options.files))
+    if name == days.NAME:
+        return _print(days.report(options.data, options.engines, options.days))
+    return _compare(all_cases(options.size_mb, options.lines)[name], options)
+
+
+def _print(lines: Iterator[str]) -> list[str]:
+    try:
+        for line in lines:
+            print(line, flush=True)
+    except CommandFailed as error:
+        return [str(error)]
+    return []
+
+
+def _compare(case: Case, options: argparse.Namespace) -> list[str]:
     data = prepared(case, options.data)
     print(report.heading(case, data), flush=True)
     failures: list[str] = []
@@ -55,7 +75,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--size-mb", type=float, default=500, help="uncompressed CloudTrail (default 500)")
     parser.add_argument("--lines", type=int, default=1_000_000, help="nginx lines (default 1,000,000)")
     parser.add_argument("--engines", type=_names, default=["spark", "sail"], help="spark,sail")
-    parser.add_argument("--cases", type=_names, default=list(all_cases(1, 1)), help="separated by commas")
+    parser.add_argument("--cases", type=_names, default=list(NAMES), help="separated by commas")
+    parser.add_argument("--files", type=int, default=100_000, help="known artifacts (default 100,000)")
+    parser.add_argument("--days", type=int, default=365, help="days of small files (default 365)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each (default 1)")
     parser.add_argument("--memory-max-mb", type=int, help="memory_max_mb of the workspace")
     default = Path(tempfile.gettempdir()) / "tailpipe-bench"

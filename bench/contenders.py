@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bench.cases import DAYS, Case
+from bench.command import Site, partition
 from bench.data import Data
 from bench.measure import CommandFailed, measured
 
@@ -78,41 +77,19 @@ def _duckdb(case: Case, data: Data, folder: Path) -> Result:
 
 
 def _tailpipe(engine: str, case: Case, data: Data, folder: Path, memory_max_mb: int | None) -> Result:
-    config = folder / "config"
-    config.mkdir()
-    (config / "bench.tpc").write_text(_configuration(case, data, memory_max_mb))
-    environment = {**os.environ, "TAILPIPE_INSTALL_DIR": str(folder / "install")}
-    window = ["--from", DAYS[0].isoformat(), "--to", DAYS[-1].isoformat()]
-    options = ["--config-path", str(config), "--engine", engine, "--progress=false", "--output", "json"]
-    measurement = measured([_installed(), "collect", *window, *options], environment, folder / "errors")
-    said: dict[str, Any] = json.loads(measurement.output)
-    stored_bytes = sum(partition["stored_bytes"] for partition in said["partitions"])
-    rows = said["rows"]["stored"]
+    site = Site(folder)
+    site.configure(_workspace(memory_max_mb) + partition(TABLES[case.kind], data.folder, LAYOUTS[case.kind]))
+    measurement, said = site.collect(engine, DAYS)
     return Result(
         engine,
         measurement.seconds,
         measurement.peak_bytes,
-        rows,
-        stored_bytes,
+        said["rows"]["stored"],
+        sum(partition["stored_bytes"] for partition in said["partitions"]),
         said["timings"],
         measurement.was_paused,
     )
 
 
-def _configuration(case: Case, data: Data, memory_max_mb: int | None) -> str:
-    workspace = f'workspace "default" {{\n  memory_max_mb = {memory_max_mb}\n}}\n\n' if memory_max_mb else ""
-    return f"""{workspace}partition "{TABLES[case.kind]}" "bench" {{
-  source "file" {{
-    paths       = ["{data.folder}"]
-    file_layout = `{LAYOUTS[case.kind]}`
-  }}
-}}
-"""
-
-
-def _installed() -> str:
-    beside = Path(sys.executable).with_name("tailpipe")
-    command = str(beside) if beside.exists() else shutil.which("tailpipe")
-    if command is None:
-        raise CommandFailed("the command tailpipe is not installed")
-    return command
+def _workspace(memory_max_mb: int | None) -> str:
+    return f'workspace "default" {{\n  memory_max_mb = {memory_max_mb}\n}}\n\n' if memory_max_mb else ""

@@ -140,13 +140,15 @@ def _write_nginx(case: Case, folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     raw_bytes = 0
     for day, count in zip(DAYS, _shares(case.rows, case.files), strict=True):
-        content = "".join(_line(generator, day, offset / max(count, 1)) for offset in range(count)).encode()
+        content = "".join(
+            nginx_line(generator, day, offset / max(count, 1)) for offset in range(count)
+        ).encode()
         (folder / f"access.log-{day:%Y%m%d}").write_bytes(content)
         raw_bytes += len(content)
     return raw_bytes
 
 
-def _line(generator: random.Random, day: date, share: float) -> str:
+def nginx_line(generator: random.Random, day: date, share: float) -> str:
     bits, second = generator.getrandbits(64), int(share * 86_400)
     path = PATHS[bits % len(PATHS)].format(bits % 9_973)
     browser = BROWSERS[bits % len(BROWSERS)]

@@ -5,18 +5,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from bench import table
 from bench.cases import Case
 from bench.contenders import DUCKDB, Result
 from bench.data import Data
 
 HEADER = ("contender", "seconds", "x duckdb", "start", "first job", "rest", "peak MB", "bytes/row", "rows/s")
-WIDTHS = (10, 9, 9, 7, 10, 7, 9, 10, 10)
 
 
 def heading(case: Case, data: Data) -> str:
     size = f"{data.raw_bytes / 1e6:,.0f} MB raw"
     title = f"{case.name}: {data.rows:,} rows, {case.files:,} files, {size}"
-    return f"\n{title}\n{_line(HEADER)}\n{_line(['-' * width for width in WIDTHS])}"
+    return table.heading(title, HEADER)
 
 
 def row(results: Sequence[Result], peer: Result | None) -> str:
@@ -30,14 +30,9 @@ def row(results: Sequence[Result], peer: Result | None) -> str:
     numbers = (f"{result.peak_bytes / 1e6:,.0f}", f"{result.stored_bytes / max(result.rows, 1):.0f}")
     rate = f"{result.rows / result.seconds:,.0f}"
     seconds = f"{result.seconds:.2f}{'!' if result.was_paused else ''}"
-    return _line([result.contender, seconds, ratio, *timings, *numbers, rate])
+    return table.row([result.contender, seconds, ratio, *timings, *numbers, rate])
 
 
 def middle(results: Sequence[Result]) -> Result:
     median = statistics.median_low(result.seconds for result in results)
     return next(result for result in results if result.seconds == median)
-
-
-def _line(cells: Sequence[str]) -> str:
-    first, *rest = zip(cells, WIDTHS, strict=True)
-    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)])
