@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 
 import msgspec
 
@@ -26,8 +26,9 @@ Key = tuple[str, str]
 class PartitionState:
     """What is collected of a partition at one version of its application transaction.
 
-    `artifacts` are by source and identity, in the order of their last record. `asked` and `covered` are windows by
-    source. `failures` are those that no later run made good. `unfolded` counts manifests since the last snapshot.
+    `artifacts` are by source and identity, in the order in which they were last seen to change. `asked` and `covered`
+    are windows by source. `failures` are those that no later run made good. `unfolded` counts manifests since the
+    last snapshot.
     """
 
     version: int = 0
@@ -79,15 +80,18 @@ class _Folding:
         for key in header.forgotten:
             self.artifacts.pop(key, None)
         for record in manifest.artifacts:
-            # Taken out first, so that the newest record of a location comes last.
-            self.artifacts.pop(record.key, None)
+            known = self.artifacts.get(record.key)
+            # Of several that lay at one place, the last one seen there comes last.
+            if known is not None and (known.location, known.version) != (record.location, record.version):
+                del self.artifacts[record.key]
             self.artifacts[record.key] = record
         for path in header.removed_rejects:
             self.rejects.pop(path, None)
         self.rejects |= dict.fromkeys(header.rejects)
         _widen(self.asked, header.asked)
         _widen(self.covered, header.covered)
-        self._uncover(header)
+        if not header.is_snapshot:
+            self._uncover(header)
         self._settle_failures(header, manifest.artifacts)
         self.last_run = header.report or self.last_run
 
@@ -100,7 +104,7 @@ class _Folding:
             if not kept:
                 del self.artifacts[key]
             elif kept != record.kept:
-                self.artifacts[key] = msgspec.structs.replace(record, kept=kept)
+                self.artifacts[key] = _without_rows(record, windows, kept)
 
     def _uncover(self, header: Header) -> None:
         """A day that failed is pending again, though an earlier run may have found it complete."""
@@ -123,6 +127,16 @@ class _Folding:
 
 def without(windows: Windows, deleted: Iterable[Window]) -> Windows:
     return tuple(part for window in windows for part in subtract(window, deleted))
+
+
+def _without_rows(record: ArtifactRecord, deleted: Windows, kept: Windows) -> ArtifactRecord:
+    """Where the windows hold all its rows, none are stored; else nobody has counted how many still are."""
+    if record.first is None or record.last is None:
+        return msgspec.structs.replace(record, kept=kept)
+    if subtract(Window(record.first, record.last + timedelta.resolution), deleted):
+        return msgspec.structs.replace(record, kept=kept)
+    outside = record.outside + record.stored
+    return msgspec.structs.replace(record, kept=kept, stored=0, outside=outside, first=None, last=None)
 
 
 def _touches(windows: Windows, label: str) -> bool:
