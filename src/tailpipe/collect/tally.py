@@ -144,7 +144,8 @@ def _total(known: ArtifactRecord, rows: Rows, is_reread: bool) -> Rows:
     if not is_reread:
         before = Rows(known.rows, known.stored, known.filtered + known.outside, known.outside, known.rejected)
         return before + rows
-    stored = known.stored + rows.stored
+    # Of what was deleted since, the record may still count some.
+    stored = min(known.stored + rows.stored, rows.read - known.rejected)
     filtered = rows.read - stored - known.rejected
     return Rows(rows.read, stored, filtered, max(0, filtered - known.filtered), known.rejected)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,6 +121,17 @@ def test_deleting_a_window_takes_it_out_of_everything() -> None:
         "over": (june(1, 2), june(4, 9)),
         "out": (Window(ALWAYS.start, june(2, 2).start), Window(june(4, 4).end, ALWAYS.end)),
     }
+
+
+def test_rows_are_counted_as_outside_when_all_of_them_are_deleted() -> None:
+    day = day_window(START.date())
+    rows = msgspec.structs.replace(record("a", rows=3), first=day.start, last=day.end - timedelta(hours=1))
+    delete = Change("p", "delete", "", "run", deleted=(day,))
+    gone = folded(unit(artifacts=(rows,)), manifest(delete)).artifacts["file", "a"]
+    assert (gone.stored, gone.outside, gone.first, gone.last) == (0, 3, None, None)
+    wider = msgspec.structs.replace(rows, last=day.end)
+    some = folded(unit(artifacts=(wider,)), manifest(delete)).artifacts["file", "a"]
+    assert (some.stored, some.first, some.last) == (3, day.start, day.end)
 
 
 def test_reject_files_come_and_go() -> None:
