@@ -5,14 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tailpipe.cli.setup import Setup
     from tailpipe.collect.retry import RetryOutcome
     from tailpipe.times import Window
@@ -35,8 +32,6 @@ _TAKERS = {
     "progress": ("retry",),
 }
 _SHOWN = 20
-
-Key = tuple[str, str]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,13 +79,14 @@ def _check_usage(arguments: argparse.Namespace) -> None:
 
 
 def _list(arguments: argparse.Namespace, setup: Setup) -> int:
+    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, rejection_window
     from tailpipe.cli.reject_words import say_groups
     from tailpipe.lake.quarantine import count_reasons
 
-    window = _window(arguments, setup)
-    chosen = _chosen(arguments.names, _quarantine(setup))
+    window = rejection_window(arguments, setup)
+    chosen = choose(arguments.names, find_quarantine(setup))
     counts = {
-        ".".join(key): count_reasons(_location(setup.data_dir, key), files, window)
+        ".".join(key): count_reasons(location_of(setup.data_dir, key), files, window)
         for key, files in chosen.items()
     }
     say_groups({name: groups for name, groups in counts.items() if groups}, arguments.output)
@@ -98,18 +94,21 @@ def _list(arguments: argparse.Namespace, setup: Setup) -> int:
 
 
 def _show(arguments: argparse.Namespace, setup: Setup) -> int:
+    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, matching, rejection_window
     from tailpipe.cli.reject_words import say_rejects
     from tailpipe.lake.quarantine import find_rejects
 
-    quarantine = _quarantine(setup)
-    ids = [word for word in arguments.names if _ID.fullmatch(word) and not _matching(word, quarantine)]
-    chosen = _chosen([word for word in arguments.names if word not in ids], quarantine)
+    quarantine = find_quarantine(setup)
+    ids = [word for word in arguments.names if _ID.fullmatch(word) and not matching(word, quarantine)]
+    chosen = choose([word for word in arguments.names if word not in ids], quarantine)
     limit = max(arguments.limit or _SHOWN, len(ids))
-    window = _window(arguments, setup)
+    window = rejection_window(arguments, setup)
     rejects: list[Mapping[str, object]] = []
     total = 0
     for key, files in chosen.items():
-        found, count = find_rejects(_location(setup.data_dir, key), files, window, ids, limit - len(rejects))
+        found, count = find_rejects(
+            location_of(setup.data_dir, key), files, window, ids, limit - len(rejects)
+        )
         rejects += found
         total += count
     unknown = [id for id in ids if id not in {reject["id"] for reject in rejects}]
@@ -124,15 +123,16 @@ def _show(arguments: argparse.Namespace, setup: Setup) -> int:
 
 def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
     from tailpipe.cli.confirmation import confirm
+    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, rejection_window
     from tailpipe.cli.reject_words import NOTHING, say_json
     from tailpipe.cli.terminal import counted, say
     from tailpipe.lake.dropping import drop_rejects
     from tailpipe.lake.quarantine import find_rejects
 
-    window = _window(arguments, setup)
-    chosen = _chosen(arguments.names, _quarantine(setup))
+    window = rejection_window(arguments, setup)
+    chosen = choose(arguments.names, find_quarantine(setup))
     counts = {
-        key: find_rejects(_location(setup.data_dir, key), files, window, (), 0)[1]
+        key: find_rejects(location_of(setup.data_dir, key), files, window, (), 0)[1]
         for key, files in chosen.items()
     }
     keys = [key for key, count in counts.items() if count]
@@ -156,14 +156,15 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
 
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
+    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import say_retries
     from tailpipe.collect.outcome import Rows
     from tailpipe.collect.retry import Retry
     from tailpipe.collect.target import check_engine, make_targets
     from tailpipe.engine.settings import engine_settings
 
-    window = _window(arguments, setup)
-    chosen = _chosen(arguments.names, _quarantine(setup))
+    window = rejection_window(arguments, setup)
+    chosen = choose(arguments.names, find_quarantine(setup))
     targets = make_targets(setup.config, setup.registry)
     tried = [targets[key] for key, files in chosen.items() if files and key in targets]
     engine = engine_settings(setup.workspace, os.environ, arguments.engine)
@@ -190,77 +191,16 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
 
 
 def _not_configured(
-    setup: Setup, partitions: Mapping[Key, Sequence[str]], window: Window | None
+    setup: Setup, partitions: Mapping[tuple[str, str], Sequence[str]], window: Window | None
 ) -> Iterator[RetryOutcome]:
+    from tailpipe.cli.reject_choice import location_of
     from tailpipe.collect.retry import RetryOutcome
     from tailpipe.collect.retry_plan import Left
     from tailpipe.lake.quarantine import find_rejects
 
     for key, files in partitions.items():
         name = ".".join(key)
-        _, rejects = find_rejects(_location(setup.data_dir, key), files, window, (), 0)
+        _, rejects = find_rejects(location_of(setup.data_dir, key), files, window, (), 0)
         if rejects:
             hint = f"configure {name} again, or take them out: tailpipe rejects drop {name}"
             yield RetryOutcome(name, left=(Left(rejects, "of a partition that is not configured", hint),))
-
-
-def _quarantine(setup: Setup) -> dict[Key, list[str]]:
-    """Files of every partition that is configured or was collected."""
-    from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.quarantine import files_by_partition
-
-    found: dict[Key, list[str]] = {key: [] for key in setup.partitions}
-    for table in list_tables(setup.data_dir):
-        by_partition = files_by_partition(_location(setup.data_dir, (table, "")))
-        found |= {(table, partition): files for partition, files in by_partition.items()}
-    return found
-
-
-def _location(data_dir: Path, key: Key) -> str:
-    from tailpipe.lake.layout import table_location
-
-    return str(table_location(data_dir, key[0]))
-
-
-def _chosen(words: Sequence[str], known: Mapping[Key, list[str]]) -> dict[Key, list[str]]:
-    """No word means all."""
-    if not words:
-        return dict(known)
-    keys: dict[Key, None] = {}
-    for word in words:
-        found = _matching(word, known)
-        if not found:
-            raise _unknown(word, known)
-        keys |= dict.fromkeys(found)
-    return {key: known[key] for key in keys}
-
-
-def _matching(word: str, known: Mapping[Key, list[str]]) -> list[Key]:
-    full = [key for key in known if fnmatchcase(".".join(key), word) or fnmatchcase(key[0], word)]
-    return full or [key for key in known if fnmatchcase(key[1], word)]
-
-
-def _unknown(word: str, known: Mapping[Key, list[str]]) -> UsageError:
-    from difflib import get_close_matches
-
-    names = [".".join(key) for key in known]
-    near = get_close_matches(word, [*names, *(part for key in known for part in key)], 1)
-    hint = f"did you mean {near[0]}?" if near else "tailpipe partition list names them"
-    return UsageError(f'no partition matches "{word}". There are: {", ".join(names) or "none"}.', hint)
-
-
-def _window(arguments: argparse.Namespace, setup: Setup) -> Window | None:
-    from tailpipe.collect.windows import ALWAYS
-    from tailpipe.times import Window, parse_moment
-
-    if arguments.start is None and arguments.end is None:
-        return None
-    now = setup.now
-    start = parse_moment(arguments.start, now=now) if arguments.start is not None else ALWAYS.start
-    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else ALWAYS.end
-    if start >= end:
-        raise UsageError(
-            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
-            hint="a date given to --to includes that day",
-        )
-    return Window(start, end)

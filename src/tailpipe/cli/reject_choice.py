@@ -1,0 +1,71 @@
+"""Which partitions' quarantine, and what of it, the words of `tailpipe rejects` mean."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tailpipe.cli.setup import Setup
+from tailpipe.collect.windows import ALWAYS
+from tailpipe.errors import UsageError
+from tailpipe.lake.catalog import list_tables
+from tailpipe.lake.layout import table_location
+from tailpipe.lake.quarantine import files_by_partition
+from tailpipe.times import Window, parse_moment
+
+Key = tuple[str, str]
+
+
+def find_quarantine(setup: Setup) -> dict[Key, list[str]]:
+    """Files of every partition that is configured or was collected."""
+    found: dict[Key, list[str]] = {key: [] for key in setup.partitions}
+    for table in list_tables(setup.data_dir):
+        by_partition = files_by_partition(location_of(setup.data_dir, (table, "")))
+        found |= {(table, partition): files for partition, files in by_partition.items()}
+    return found
+
+
+def location_of(data_dir: Path, key: Key) -> str:
+    return str(table_location(data_dir, key[0]))
+
+
+def choose(words: Sequence[str], known: Mapping[Key, list[str]]) -> dict[Key, list[str]]:
+    """No word means all."""
+    if not words:
+        return dict(known)
+    keys: dict[Key, None] = {}
+    for word in words:
+        found = matching(word, known)
+        if not found:
+            raise _unknown(word, known)
+        keys |= dict.fromkeys(found)
+    return {key: known[key] for key in keys}
+
+
+def matching(word: str, known: Mapping[Key, list[str]]) -> list[Key]:
+    full = [key for key in known if fnmatchcase(".".join(key), word) or fnmatchcase(key[0], word)]
+    return full or [key for key in known if fnmatchcase(key[1], word)]
+
+
+def _unknown(word: str, known: Mapping[Key, list[str]]) -> UsageError:
+    names = [".".join(key) for key in known]
+    near = get_close_matches(word, [*names, *(part for key in known for part in key)], 1)
+    hint = f"did you mean {near[0]}?" if near else "tailpipe partition list names them"
+    return UsageError(f'no partition matches "{word}". There are: {", ".join(names) or "none"}.', hint)
+
+
+def rejection_window(arguments: argparse.Namespace, setup: Setup) -> Window | None:
+    if arguments.start is None and arguments.end is None:
+        return None
+    now = setup.now
+    start = parse_moment(arguments.start, now=now) if arguments.start is not None else ALWAYS.start
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else ALWAYS.end
+    if start >= end:
+        raise UsageError(
+            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
+            hint="a date given to --to includes that day",
+        )
+    return Window(start, end)
