@@ -151,15 +151,19 @@ class Model:
         return frozenset(wanted)
 
     def _going_on(self, source: str, now: int) -> Hours:
-        """What was asked for and not looked at since, days within the horizon, and what comes after the newest."""
-        covered = self.covered.get(source, frozenset())
-        ends = [
-            24 * (known.day + 1) for known in self.known if known.source == source and known.day is not None
-        ]
-        newest = max(ends, default=max(covered, default=HOURS) + 1)
+        """What was asked for and not looked at since, and all from the last collected point on.
+
+        That is the newest day, or where what is late for the last run may lie, but nothing before the first hour asked.
+        """
+        asked, covered = self._asked(source), self.covered.get(source, frozenset())
         believed = covered if all(hour < now for hour in covered) else frozenset()
-        pending = {hour for hour in self._asked(source) - believed if hour < now}
-        return frozenset(pending) | ALWAYS & frozenset(range(min(newest, now - LATENESS_HOURS), HOURS))
+        pending = frozenset(hour for hour in asked - believed if hour < now)
+        last_look = min(now, max(covered, default=HOURS) + 1)
+        days = [known.day for known in self.known if known.source == source and known.day is not None]
+        newest = 24 * (max(days, default=HOURS) + 1)
+        return pending | ALWAYS & frozenset(
+            range(max(min(asked), min(newest, last_look - LATENESS_HOURS)), HOURS)
+        )
 
     def _effects(self, files: list[LogFile], source: str, wanted: Hours, now: int) -> Iterator[Effect]:
         target = ALWAYS if source == DATED else self._asked(source) | wanted
@@ -185,7 +189,7 @@ class Model:
     def _is_being_packed(self, file: LogFile, now: int) -> bool:
         """A fresh packed file at the side of a known place waits: it may be the same content."""
         original = file.name.removesuffix(".gz")
-        return file.is_packed and file.written == now and any(known.place == original for known in self.known)
+        return file.is_packed and file.written >= now and any(known.place == original for known in self.known)
 
 
 def time_of(raw: str) -> datetime | None:
@@ -210,7 +214,7 @@ def _best(file: LogFile, candidates: list[Known], is_in_place: bool) -> Known | 
 def _read(file: LogFile, before: Known | None, target: Hours, now: int) -> Known:
     """Lines without an end wait while the file is fresh, unless they were read before."""
     text = file.text
-    if file.written == now and not file.is_packed and (before is None or before.text != text):
+    if file.written >= now and not file.is_packed and (before is None or before.text != text):
         text = text[: text.rfind("\n") + 1]
     kept = target if before is None else before.kept | target
     return Known(file.source, file.name, file.day, text, kept)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import Enum
+from typing import Any, Protocol
 
 from hypothesis import note
 from hypothesis import strategies as st
@@ -16,44 +17,56 @@ from rules_world import (
     UNDATED,
     Advance,
     Append,
-    AppendHalf,
     Copy,
     CopyTruncate,
+    Entry,
     Happening,
     Line,
     NewDated,
     NewUndated,
     Pack,
+    PackBeside,
     Remove,
     Replace,
     Rotate,
     World,
 )
-from tailpipe.errors import UsageError
+from tailpipe.errors import ConflictError, UsageError
 
 
 class Killed(BaseException):
     """The process ends here: nothing may tidy up after it."""
 
 
+class Fate(Enum):
+    """What happens to a run at one of its commits."""
+
+    KILLED_BEFORE = "killed before"
+    KILLED_AFTER = "killed after"
+    OVERTAKEN = "overtaken"
+
+
 @dataclass
 class Trap:
-    """Sees the commits of a run, and ends it before or after one of them. `at` counts from 1."""
+    """Sees the commits of a run, and has its fate happen at one of them. `at` counts from 1."""
 
     at: int | None = None
-    is_after: bool = False
+    fate: Fate = Fate.KILLED_BEFORE
     reached: Reached = field(default_factory=Reached)
     commits: int = 0
 
     def commit(self, kind: str, unit: str, commit: Callable[[], None]) -> None:
         self.commits += 1
-        if self.commits == self.at and not self.is_after:
+        is_here = self.commits == self.at
+        if is_here and self.fate is Fate.OVERTAKEN:
+            raise ConflictError("another collector was faster")
+        if is_here and self.fate is Fate.KILLED_BEFORE:
             raise Killed
         commit()
         if unit:
             self.reached.units.add(unit)
         self.reached.is_ended |= kind == "run"
-        if self.commits == self.at:
+        if is_here:
             raise Killed
 
 
@@ -75,13 +88,13 @@ class System(Protocol):
 
 @dataclass(frozen=True)
 class Collect:
-    """Times are hours before now. With `kill` the run dies at that commit."""
+    """Times are hours before now. With `trap` something happens at that commit."""
 
     start_ago: int | None = None
     hours: int | None = None
     sources: tuple[str, ...] = (DATED, UNDATED)
     is_overwrite: bool = False
-    kill: tuple[int, bool] | None = None
+    trap: tuple[int, Fate] | None = None
 
     def run(self, now: int) -> Run:
         start = None if self.start_ago is None else now - self.start_ago
@@ -121,7 +134,7 @@ def _hours(start: int | None, hours: int) -> Hours:
 
 def _collect(operation: Collect, world: World, model: Model, system: System) -> None:
     run = operation.run(world.now)
-    trap = Trap(*operation.kill) if operation.kill else Trap()
+    trap = Trap(*operation.trap) if operation.trap else Trap()
     try:
         model.check(world, run)
     except EmptyWindow:
@@ -135,7 +148,7 @@ def _collect(operation: Collect, world: World, model: Model, system: System) -> 
         trap.reached.is_ended = True
     model.collect(world, run, trap.reached)
     _compare(model, system)
-    if operation.kill is None:
+    if trap.reached.is_ended:
         _assert_idle(world, Run(run.start, run.end, run.sources), model, system)
 
 
@@ -166,47 +179,56 @@ def _compare(model: Model, system: System) -> None:
     assert (rejects - model.rejects(), model.rejects() - rejects) == (Counter(), Counter())
 
 
-lines = st.lists(
-    st.builds(Line, st.integers(-3, 24 * 8), st.sampled_from([False, False, False, True])), max_size=3
-).map(tuple)
-some_lines = lines.filter(bool)
-which = st.integers(0, 5)
+def weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.SearchStrategy[Any]:
+    """One of the strategies, each as often as its weight says."""
+    drawn = [strategy for weight, strategy in choices for _ in range(weight)]
+    return st.integers(0, len(drawn) - 1).flatmap(drawn.__getitem__)
+
+
+ago = st.sampled_from([0, 5, 20, 30, 50, 75, 100, 130, 170, 200])
+line = st.builds(Line, st.one_of(ago, st.integers(-3, 24 * 8)), st.sampled_from([False, False, True]))
+entries = st.builds(
+    Entry, st.lists(line, min_size=1, max_size=3).map(tuple), st.sampled_from([0, 0, 0, 1, 9, 30])
+)
+maybe_entries = weighted([(2, entries), (1, st.just(Entry()))])
+which = st.integers(0, 3)
 sources = st.sampled_from([(DATED, UNDATED)] * 4 + [(DATED,), (UNDATED,)])
-kills = st.one_of(st.none(), st.none(), st.tuples(st.integers(1, 4), st.booleans()))
-collects = st.one_of(
-    st.builds(Collect, sources=sources, kill=kills),
-    st.builds(
-        Collect,
-        st.integers(0, 24 * 9),
-        st.one_of(st.none(), st.integers(1, 72)),
-        sources,
-        st.sampled_from([False, False, True]),
-        kills,
-    ),
-    st.builds(Collect, st.none(), st.integers(-100, 12), sources, st.booleans()),
+traps = weighted([(2, st.none()), (1, st.tuples(st.integers(1, 4), st.sampled_from(Fate)))])
+lengths = st.one_of(st.none(), st.integers(1, 72))
+collects = weighted(
+    [
+        (3, st.builds(Collect, sources=sources, trap=traps)),
+        (1, st.builds(Collect, st.just(24 * 9), trap=traps)),
+        (3, st.builds(Collect, ago, lengths, sources, st.sampled_from([False, False, True]), traps)),
+        (1, st.builds(Collect, st.none(), st.integers(-100, 12), sources, st.booleans())),
+    ]
 )
-happenings: st.SearchStrategy[Happening] = st.one_of(
-    st.builds(NewDated, st.integers(0, 8), some_lines),
-    st.builds(NewUndated, some_lines),
-    st.builds(Append, which, some_lines),
-    st.builds(AppendHalf, which, st.builds(Line, st.integers(0, 99)), st.sampled_from([1, 9, 30])),
-    st.builds(Replace, which, some_lines),
-    st.builds(Rotate, which, lines),
-    st.builds(CopyTruncate, which, lines),
-    st.builds(Pack, which),
-    st.builds(Remove, which),
-    st.builds(Copy, which),
-    st.builds(Advance, st.sampled_from([1, 5, 24, 30, 72])),
+deletes = weighted([(4, st.builds(Delete, ago, st.integers(1, 60))), (1, st.just(Delete()))])
+new_dated = st.builds(NewDated, st.integers(0, 8), entries)
+new_undated = st.builds(NewUndated, entries)
+happenings = weighted(
+    [
+        (3, new_dated),
+        (1, new_undated),
+        (6, st.builds(Append, which, entries)),
+        (2, st.builds(Replace, which, entries)),
+        (2, st.builds(Rotate, which, maybe_entries)),
+        (1, st.builds(CopyTruncate, which, maybe_entries)),
+        (1, st.builds(Pack, which)),
+        (1, st.builds(PackBeside, which)),
+        (1, st.builds(Remove, which)),
+        (1, st.builds(Copy, which)),
+        (4, st.builds(Advance, st.sampled_from([1, 5, 24, 30, 72, 100, -30]))),
+    ]
 )
-deletes = st.one_of(st.builds(Delete, st.integers(0, 24 * 8), st.integers(1, 60)), st.just(Delete()))
 # Something to collect, then rounds of happenings with a run or a deletion after each.
-rounds = st.tuples(st.lists(happenings, max_size=3), st.one_of(collects, collects, collects, deletes))
-beginnings = st.tuples(st.builds(NewDated, st.integers(0, 8), some_lines), st.builds(NewUndated, some_lines))
+beginnings = st.tuples(st.lists(new_dated, max_size=3), st.lists(new_undated, min_size=1, max_size=2))
+rounds = st.tuples(st.lists(happenings, max_size=2), weighted([(4, collects), (1, deletes)]))
 operations: st.SearchStrategy[list[Operation]] = st.builds(
     lambda beginning, rounds: [
-        *beginning,
+        *(operation for part in beginning for operation in part),
         *(operation for done, run in rounds for operation in (*done, run)),
     ],
     beginnings,
-    st.lists(rounds, min_size=1, max_size=6),
+    st.lists(rounds, min_size=3, max_size=7),
 )

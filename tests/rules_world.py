@@ -8,7 +8,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -58,6 +57,14 @@ class Line:
     is_bad: bool = False
 
 
+@dataclass(frozen=True)
+class Entry:
+    """Lines that are written at once; `cut` says how many of the last characters are still to come."""
+
+    lines: tuple[Line, ...] = ()
+    cut: int = 0
+
+
 @dataclass
 class LogFile:
     """`text` is the plain content, `rest` what is still to be written of its last line, `written` the hour."""
@@ -93,10 +100,10 @@ class World:
         """Files that are not empty, by name."""
         return [file for _, file in sorted(self.files.items()) if file.source == source and file.text]
 
-    def lines(self, lines: Sequence[Line], day: int | None) -> str:
-        return "".join(self.line(line, day) for line in lines)
+    def text(self, entry: Entry, day: int | None) -> str:
+        return "".join(self._line(line, day) for line in entry.lines)
 
-    def line(self, line: Line, day: int | None) -> str:
+    def _line(self, line: Line, day: int | None) -> str:
         number = next(self.numbers)
         last = self.now if day is None else 24 * day + 23
         at = moment(last - line.hours_ago % (24 * 9 if day is None else 24)) + timedelta(minutes=number % 60)
@@ -113,13 +120,14 @@ class World:
         seconds = moment(file.written).timestamp() + next(self.writings) / 1000
         os.utime(path, (seconds, seconds))
 
-    def write(self, name: str, text: str, day: int | None = None) -> None:
-        self.put(LogFile(name, day, text, self.now))
+    def write(self, name: str, entry: Entry, day: int | None = None) -> None:
+        self.append(LogFile(name, day, "", self.now), entry)
 
-    def append(self, file: LogFile, text: str, rest: str = "") -> None:
+    def append(self, file: LogFile, entry: Entry) -> None:
         """What was still missing of its last line comes first."""
-        file.text += file.rest + text
-        file.rest, file.written = rest, self.now
+        text = file.rest + self.text(entry, file.day)
+        end = len(text) - entry.cut
+        file.text, file.rest, file.written = file.text + text[:end], text[end:], self.now
         self.put(file)
 
     def move(self, file: LogFile, name: str) -> None:
@@ -149,21 +157,19 @@ class World:
 @dataclass(frozen=True)
 class NewDated:
     days_ago: int
-    lines: tuple[Line, ...]
+    entry: Entry
 
     def apply(self, world: World) -> None:
         day = world.now // 24 - self.days_ago
-        number = sum(file.day == day for file in world.files.values())
-        text = world.lines(self.lines, day)
-        world.write(f"dated/{moment(24 * day):%Y-%m-%d}/{number}-{next(world.writings)}.jsonl", text, day)
+        world.write(f"dated/{moment(24 * day):%Y-%m-%d}/{next(world.writings)}.jsonl", self.entry, day)
 
 
 @dataclass(frozen=True)
 class NewUndated:
-    lines: tuple[Line, ...]
+    entry: Entry
 
     def apply(self, world: World) -> None:
-        world.write(f"undated/app{next(world.writings)}.log", world.lines(self.lines, None))
+        world.write(f"undated/app{next(world.writings)}.log", self.entry)
 
 
 @dataclass(frozen=True)
@@ -186,39 +192,27 @@ class Touching:
 
 @dataclass(frozen=True)
 class Append(Touching):
-    lines: tuple[Line, ...]
+    entry: Entry
 
     def change(self, world: World, file: LogFile) -> None:
-        world.append(file, world.lines(self.lines, file.day))
-
-
-@dataclass(frozen=True)
-class AppendHalf(Touching):
-    """A line without its end; `cut` says how many of its last characters are still to come."""
-
-    line: Line
-    cut: int
-
-    def change(self, world: World, file: LogFile) -> None:
-        text = world.line(self.line, file.day)
-        world.append(file, text[: -self.cut], text[-self.cut :])
+        world.append(file, self.entry)
 
 
 @dataclass(frozen=True)
 class Replace(Touching):
     """Other content at the same place."""
 
-    lines: tuple[Line, ...]
+    entry: Entry
 
     def change(self, world: World, file: LogFile) -> None:
-        world.write(file.name, world.lines(self.lines, file.day), file.day)
+        world.write(file.name, self.entry, file.day)
 
 
 @dataclass(frozen=True)
 class Rotate(Touching):
     """The log moves away; lines begin a new one in its place."""
 
-    lines: tuple[Line, ...]
+    entry: Entry
 
     def suits(self, file: LogFile) -> bool:
         return file.day is None and file.name.endswith(".log")
@@ -227,8 +221,8 @@ class Rotate(Touching):
         name = file.name
         world.make_room(f"{name}.1")
         world.move(file, f"{name}.1")
-        if self.lines:
-            world.write(name, world.lines(self.lines, None))
+        if self.entry.lines:
+            world.write(name, self.entry)
 
 
 @dataclass(frozen=True)
@@ -236,7 +230,7 @@ class CopyTruncate(Rotate):
     def change(self, world: World, file: LogFile) -> None:
         world.make_room(f"{file.name}.1")
         world.copy(file, f"{file.name}.1")
-        world.write(file.name, world.lines(self.lines, None))
+        world.write(file.name, self.entry)
 
 
 @dataclass(frozen=True)
@@ -246,7 +240,15 @@ class Pack(Touching):
 
     def change(self, world: World, file: LogFile) -> None:
         world.remove(file)
-        world.write(f"{file.name}.gz", file.text, file.day)
+        world.put(LogFile(f"{file.name}.gz", file.day, file.text, world.now))
+
+
+@dataclass(frozen=True)
+class PackBeside(Pack):
+    """The packed file is there, and its original is not gone yet."""
+
+    def change(self, world: World, file: LogFile) -> None:
+        world.put(LogFile(f"{file.name}.gz", file.day, file.text, world.now))
 
 
 @dataclass(frozen=True)
@@ -271,6 +273,8 @@ class Copy(Touching):
 
 @dataclass(frozen=True)
 class Advance:
+    """The clock goes on, or was put back."""
+
     hours: int
 
     def apply(self, world: World) -> None:
@@ -278,4 +282,3 @@ class Advance:
 
 
 Happening = NewDated | NewUndated | Touching | Advance
-Apply = Callable[[World], None]

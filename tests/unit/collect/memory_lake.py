@@ -15,10 +15,10 @@ from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import ReadFact, RowsFact
 from tailpipe.lake.log import Change
-from tailpipe.lake.manifest import Header, Manifest, windows_text
+from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, windows_text
 from tailpipe.lake.state import PartitionState, fold, without
 from tailpipe.sources.read import read_artifacts
-from tailpipe.times import Window
+from tailpipe.times import Window, days_between
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Few enough that short histories have snapshots in them.
@@ -27,12 +27,12 @@ MANIFESTS_PER_SNAPSHOT = 7
 
 @dataclass(frozen=True)
 class Delivery:
-    """A change with the records that come and the prefixes of those that go."""
+    """A change with the records that come, and the artifacts whose records go, by their prefixes."""
 
     change: Change
     rows: dict[str, str] = field(default_factory=dict)
     rejects: dict[str, str] = field(default_factory=dict)
-    replaced: tuple[str, ...] = ()
+    replaced: dict[str, ArtifactRecord] = field(default_factory=dict)
 
 
 Commit = Callable[[Delivery], None]
@@ -62,8 +62,8 @@ class MemoryLake:
 
     def commit(self, delivery: Delivery) -> None:
         self.manifests.append(as_manifest(delivery.change))
-        for prefix in delivery.replaced:
-            self._remove(prefix)
+        for prefix, record in delivery.replaced.items():
+            self._remove(prefix, record)
         assert not self.rows.keys() & delivery.rows.keys(), "rows stored twice"
         assert not self.rejects.keys() & delivery.rejects.keys(), "records rejected twice"
         self.rows |= delivery.rows
@@ -81,12 +81,19 @@ class MemoryLake:
         }
         for key in forgotten:
             prefix = id_prefix("app_log.p", *key).decode()
-            self.rejects = {id: raw for id, raw in self.rejects.items() if not id.startswith(prefix)}
+            self.rejects = _without(self.rejects, prefix)
         self.commit(Delivery(Change("p", "delete", "", "run", deleted=(window,))))
 
-    def _remove(self, prefix: str) -> None:
-        self.rows = {id: raw for id, raw in self.rows.items() if not id.startswith(prefix)}
-        self.rejects = {id: raw for id, raw in self.rejects.items() if not id.startswith(prefix)}
+    def _remove(self, prefix: str, record: ArtifactRecord) -> None:
+        """Only where the record says that there is something: nobody looks elsewhere."""
+        days = days_between(record.first, record.last) if record.first and record.last else ()
+        self.rows = {
+            id: raw
+            for id, raw in self.rows.items()
+            if not (id.startswith(prefix) and (moment_of(raw) or _EPOCH).date() in days)
+        }
+        if record.rejected:
+            self.rejects = _without(self.rejects, prefix)
 
     def _read(self, plan: PartitionPlan, unit: Unit, now: datetime) -> Delivery:
         tally = UnitTally(unit, "run", now)
@@ -96,7 +103,7 @@ class MemoryLake:
             change,
             {id: raw for one in judged for id, raw in one.rows.items()},
             {id: raw for one in judged for id, raw in one.rejects.items()},
-            tuple(prefix for one in judged for prefix in one.replaced),
+            {prefix: record for one in judged for prefix, record in one.replaced.items()},
         )
 
     def _judge(self, plan: PartitionPlan, tally: UnitTally, planned: PlannedArtifact) -> Delivery:
@@ -112,13 +119,13 @@ class MemoryLake:
             for id, moment in moments.items()
             if moment is not None
             and any(window.contains(moment) for window in planned.keep)
-            and not (is_reread and id in self.rejects)
+            and not (is_reread and planned.record and planned.record.rejected and id in self.rejects)
         }
         counts = _counts([moments[id] for id in rows], len(records) - len(rows) - len(rejects), len(rejects))
         tally.add(planned, plan.target, _read_fact(json.loads(trailer["raw"])), counts)
         assert tally.rows.is_balanced
-        is_replaced = planned.action is Action.REPLACE and planned.record is not None
-        return Delivery(Change("p", "", "", ""), rows, rejects, (prefix,) if is_replaced else ())
+        replaced = {prefix: planned.record} if planned.action is Action.REPLACE and planned.record else {}
+        return Delivery(Change("p", "", "", ""), rows, rejects, replaced)
 
 
 def as_manifest(change: Change) -> Manifest:
@@ -144,6 +151,10 @@ def moment_of(raw: str) -> datetime | None:
         return datetime.fromisoformat(json.loads(raw)["at"]).replace(tzinfo=UTC)
     except (ValueError, TypeError, KeyError):
         return None
+
+
+def _without(records: dict[str, str], prefix: str) -> dict[str, str]:
+    return {id: raw for id, raw in records.items() if not id.startswith(prefix)}
 
 
 def _records(batches: Iterable[Any]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from tailpipe.collect.plan import plan_partition
 from tailpipe.collect.target import Target, make_targets, only_sources
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load
+from tailpipe.errors import ConflictError
 from tailpipe.plugins.registry import load_registry
 from tailpipe.times import Window, parse_lookback
 
@@ -34,9 +35,7 @@ class InMemory:
     def collect(self, world: World, run: Run, trap: Trap) -> int:
         asked = AskedWindow(*(None if hour is None else moment(hour) for hour in (run.start, run.end)))
         now = moment(world.now)
-        plan = plan_partition(
-            only_sources(self.target, run.sources), self.lake.state, asked, HORIZONS, now, run.is_overwrite
-        )
+        target = only_sources(self.target, run.sources)
         stored = 0
 
         def commit(delivery: Delivery) -> None:
@@ -45,8 +44,13 @@ class InMemory:
             trap.commit(change.kind, change.unit, lambda: self.lake.commit(delivery))
             stored += len(delivery.rows)
 
-        self.lake.execute(plan, now, commit)
-        return stored
+        while True:
+            plan = plan_partition(target, self.lake.state, asked, HORIZONS, now, run.is_overwrite)
+            try:
+                self.lake.execute(plan, now, commit)
+                return stored
+            except ConflictError:
+                continue
 
     def delete(self, start: int | None, end: int | None) -> None:
         self.lake.delete(ALWAYS if start is None or end is None else Window(moment(start), moment(end)))
