@@ -41,8 +41,11 @@ _writes = count()
 
 @dataclass(frozen=True)
 class Place:
+    """`lake` is where the data goes, unless that is beside the logs."""
+
     folder: Path
     session: Session
+    lake: Path | None = None
 
     @property
     def logs(self) -> Path:
@@ -50,7 +53,7 @@ class Place:
 
     @property
     def data(self) -> Path:
-        return self.folder / "data"
+        return self.lake or self.folder / "data"
 
     def write(self, name: str, content: str | bytes) -> Path:
         """A log file that nobody writes any more; a name that ends in .gz gets its content compressed."""

@@ -47,6 +47,18 @@ class Reached:
 
 
 @dataclass(frozen=True)
+class Failed:
+    """Days of which nothing was stored, because one of their files cannot be read, and such files without a day."""
+
+    days: frozenset[int] = frozenset()
+    files: frozenset[str] = frozenset()
+
+    @property
+    def labels(self) -> set[str]:
+        return {f"{moment(24 * day):%Y-%m-%d}" for day in self.days} | self.files
+
+
+@dataclass(frozen=True)
 class Known:
     """Content that was collected: what was read of it, and the hours whose rows are kept."""
 
@@ -83,9 +95,8 @@ class Effect:
     def is_reached(self, reached: Reached) -> bool:
         before, after = self.before, self.after
         is_moved = before is not None and replace(before, place=after.place) == after
-        if is_moved and (reached.is_ended or not after.place.endswith(".gz")):
-            return reached.is_ended
-        return after.unit in reached.units
+        is_told_at_end = is_moved and not after.place.endswith(".gz")
+        return reached.is_ended or (after.unit in reached.units and not is_told_at_end)
 
 
 class EmptyWindow(Exception):
@@ -110,25 +121,30 @@ class Model:
         for source in run.sources:
             self._wanted(source, run, world.now)
 
-    def collect(self, world: World, run: Run, reached: Reached) -> None:
+    def collect(self, world: World, run: Run, reached: Reached) -> Failed:
+        """Returns what fails in a run that comes to its end."""
         wanted = {source: self._wanted(source, run, world.now) for source in run.sources}
+        failed = _failed(world, wanted)
         effects = [
             effect
             for source in run.sources
             for effect in self._effects(world.of(source), source, wanted[source], world.now)
+            if effect.after.day not in failed.days
         ]
         for effect in effects:
             if effect.is_reached(reached):
                 self.known = [known for known in self.known if known is not effect.before] + [effect.after]
-        if reached.units or (reached.is_ended and self.has_commits):
+        if reached.units or (reached.is_ended and (self.has_commits or effects or failed.labels)):
             self.has_commits = True
             self.asked |= {source: self._asked(source) | hours for source, hours in wanted.items()}
-            if reached.is_ended:
-                past = frozenset(range(world.now))
-                self.covered |= {
-                    source: self.covered.get(source, frozenset()) | hours & past
-                    for source, hours in wanted.items()
-                }
+        if reached.is_ended and self.has_commits:
+            missed = frozenset(hour for day in failed.days for hour in day_hours(day))
+            looked_at = {source: hours & frozenset(range(world.now)) for source, hours in wanted.items()}
+            self.covered |= {
+                source: (self.covered.get(source, frozenset()) | hours) - missed
+                for source, hours in looked_at.items()
+            }
+        return failed
 
     def delete(self, hours: Hours) -> None:
         left = [replace(known, kept=known.kept - hours) for known in self.known]
@@ -167,7 +183,7 @@ class Model:
 
     def _effects(self, files: list[LogFile], source: str, wanted: Hours, now: int) -> Iterator[Effect]:
         target = ALWAYS if source == DATED else self._asked(source) | wanted
-        listed = [file for file in files if file.day is None or day_hours(file.day) & wanted]
+        listed = [file for file in files if not file.is_damaged and _is_wanted(file, wanted)]
         for file, before in self._recognised(listed, source):
             if before is not None or not self._is_being_packed(file, now):
                 after = _read(file, before, target, now)
@@ -190,6 +206,23 @@ class Model:
         """A fresh packed file at the side of a known place waits: it may be the same content."""
         original = file.name.removesuffix(".gz")
         return file.is_packed and file.written >= now and any(known.place == original for known in self.known)
+
+
+def _is_wanted(file: LogFile, wanted: Hours) -> bool:
+    return file.day is None or bool(day_hours(file.day) & wanted)
+
+
+def _failed(world: World, wanted: dict[str, Hours]) -> Failed:
+    damaged = [
+        file
+        for source, hours in wanted.items()
+        for file in world.of(source)
+        if file.is_damaged and _is_wanted(file, hours)
+    ]
+    return Failed(
+        frozenset(file.day for file in damaged if file.day is not None),
+        frozenset(file.name for file in damaged if file.day is None),
+    )
 
 
 def time_of(raw: str) -> datetime | None:

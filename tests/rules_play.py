@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from rules_world import (
     Append,
     Copy,
     CopyTruncate,
+    Damage,
     Entry,
     Happening,
     Line,
@@ -27,6 +29,7 @@ from rules_world import (
     Pack,
     PackBeside,
     Remove,
+    Repair,
     Replace,
     Rotate,
     World,
@@ -70,20 +73,26 @@ class Trap:
             raise Killed
 
 
+@dataclass(frozen=True)
+class Came:
+    """What came of a run: how many rows it stored, and the days and files that failed."""
+
+    stored: int
+    failed: set[str]
+
+
 class System(Protocol):
     """What is tried: it has a lake of its own and sees the world's files."""
 
-    def collect(self, world: World, run: Run, trap: Trap) -> int:
-        """Returns how many rows were stored."""
-        ...
+    def collect(self, world: World, run: Run, trap: Trap) -> Came: ...
 
     def delete(self, start: int | None, end: int | None) -> None: ...
 
-    def rows(self) -> Counter[str]:
-        """Records as their text; fails where an id is there twice."""
+    def rows(self) -> dict[str, str]:
+        """Records as their text, by id; fails where an id is there twice."""
         ...
 
-    def rejects(self) -> Counter[str]: ...
+    def rejects(self) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
@@ -141,12 +150,13 @@ def _collect(operation: Collect, world: World, model: Model, system: System) -> 
         _assert_refused(world, run, system)
         return
     try:
-        system.collect(world, run, trap)
+        came = system.collect(world, run, trap)
     except Killed:
         note(f"killed after {trap.reached}")
+        model.collect(world, run, trap.reached)
     else:
         trap.reached.is_ended = True
-    model.collect(world, run, trap.reached)
+        assert came.failed == model.collect(world, run, trap.reached).labels
     _compare(model, system)
     if trap.reached.is_ended:
         _assert_idle(world, Run(run.start, run.end, run.sources), model, system)
@@ -167,16 +177,50 @@ def _assert_idle(world: World, run: Run, model: Model, system: System) -> None:
         model.check(world, run)
     except EmptyWindow:
         return
-    assert system.collect(world, run, trap) == 0
+    assert system.collect(world, run, trap).stored == 0
     trap.reached.is_ended = True
     model.collect(world, run, trap.reached)
     _compare(model, system)
 
 
 def _compare(model: Model, system: System) -> None:
-    rows, rejects = system.rows(), system.rejects()
-    assert (rows - model.rows(), model.rows() - rows) == (Counter(), Counter()), "too many, missing"
-    assert (rejects - model.rejects(), model.rejects() - rejects) == (Counter(), Counter())
+    _assert_equal(Counter(system.rows().values()), model.rows())
+    _assert_equal(Counter(system.rejects().values()), model.rejects())
+
+
+def _assert_equal(found: Counter[str], expected: Counter[str]) -> None:
+    too_many, missing = found - expected, expected - found
+    assert not too_many
+    assert not missing
+
+
+def assert_order_does_not_matter(
+    world: World, whole: Run, parts: Sequence[Run], first: System, second: System
+) -> None:
+    """Runs over the parts of a window, in any order, end in the same table as one over all of it."""
+    for part in parts:
+        first.collect(world, part, Trap())
+    second.collect(world, whole, Trap())
+    assert first.rows() == second.rows()
+    assert first.rejects() == second.rejects()
+
+
+def assert_deaths_leave_no_trace(
+    operations: Sequence[Operation], world: World, mortal: System, immortal: System
+) -> None:
+    """A run that dies at one of its commits, and then runs again, ends in the same table as one that does not."""
+    for operation in operations:
+        if isinstance(operation, Collect):
+            run = operation.run(world.now)
+            with suppress(Killed, UsageError):
+                mortal.collect(world, run, Trap(*operation.trap) if operation.trap else Trap())
+            for system in (mortal, immortal):
+                with suppress(UsageError):
+                    system.collect(world, run, Trap())
+            assert mortal.rows() == immortal.rows()
+            assert mortal.rejects() == immortal.rejects()
+        elif not isinstance(operation, Delete):
+            operation.apply(world)
 
 
 def weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.SearchStrategy[Any]:
@@ -217,18 +261,35 @@ happenings = weighted(
         (1, st.builds(Pack, which)),
         (1, st.builds(PackBeside, which)),
         (1, st.builds(Remove, which)),
+        (1, st.builds(Damage, which)),
+        (1, st.builds(Repair, which)),
         (1, st.builds(Copy, which)),
         (4, st.builds(Advance, st.sampled_from([1, 5, 24, 30, 72, 100, -30]))),
     ]
 )
 # Something to collect, then rounds of happenings with a run or a deletion after each.
-beginnings = st.tuples(st.lists(new_dated, max_size=3), st.lists(new_undated, min_size=1, max_size=2))
+beginnings: st.SearchStrategy[list[Happening]] = st.builds(
+    list.__add__, st.lists(new_dated, max_size=3), st.lists(new_undated, min_size=1, max_size=2)
+)
 rounds = st.tuples(st.lists(happenings, max_size=2), weighted([(4, collects), (1, deletes)]))
 operations: st.SearchStrategy[list[Operation]] = st.builds(
     lambda beginning, rounds: [
-        *(operation for part in beginning for operation in part),
+        *beginning,
         *(operation for done, run in rounds for operation in (*done, run)),
     ],
     beginnings,
     st.lists(rounds, min_size=3, max_size=7),
 )
+
+
+@st.composite
+def divided_windows(draw: st.DrawFn) -> tuple[Collect, list[Collect]]:
+    """A window, and windows that together are it, in any order."""
+    start, length = draw(st.integers(30, 24 * 9)), draw(st.integers(1, 24 * 7))
+    cuts = sorted({0, length, *draw(st.lists(st.integers(0, length), max_size=4))})
+    overlaps = [draw(st.integers(0, 10)) for _ in cuts]
+    parts = [
+        Collect(start - max(0, begin - overlap), end - max(0, begin - overlap))
+        for begin, end, overlap in zip(cuts, cuts[1:], overlaps, strict=False)
+    ]
+    return Collect(start, length), draw(st.permutations(parts))

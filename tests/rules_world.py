@@ -67,13 +67,17 @@ class Entry:
 
 @dataclass
 class LogFile:
-    """`text` is the plain content, `rest` what is still to be written of its last line, `written` the hour."""
+    """`text` is the plain content, `rest` what is still to be written of its last line, `written` the hour.
+
+    Nobody can read a damaged one.
+    """
 
     name: str
     day: int | None
     text: str
     written: int
     rest: str = ""
+    is_damaged: bool = False
 
     @property
     def source(self) -> str:
@@ -116,7 +120,8 @@ class World:
         path = self.folder / file.name
         path.parent.mkdir(parents=True, exist_ok=True)
         data = file.text.encode()
-        path.write_bytes(gzip.compress(data, mtime=0) if file.is_packed else data)
+        stored = gzip.compress(data, mtime=0) if file.is_packed else data
+        path.write_bytes(stored[:-4] if file.is_damaged else stored)
         seconds = moment(file.written).timestamp() + next(self.writings) / 1000
         os.utime(path, (seconds, seconds))
 
@@ -249,6 +254,31 @@ class PackBeside(Pack):
 
     def change(self, world: World, file: LogFile) -> None:
         world.put(LogFile(f"{file.name}.gz", file.day, file.text, world.now))
+
+
+@dataclass(frozen=True)
+class Damage(Touching):
+    """A packed file ends too early, and lies beside its original under a name of its own."""
+
+    def suits(self, file: LogFile) -> bool:
+        return not file.is_packed
+
+    def change(self, world: World, file: LogFile) -> None:
+        folder = file.name.rpartition("/")[0]
+        name = f"{folder}/damaged{next(world.writings)}.gz"
+        world.put(
+            LogFile(name, file.day, world.text(Entry((Line(3),)), file.day), world.now, is_damaged=True)
+        )
+
+
+@dataclass(frozen=True)
+class Repair(Touching):
+    def suits(self, file: LogFile) -> bool:
+        return file.is_damaged
+
+    def change(self, world: World, file: LogFile) -> None:
+        file.is_damaged = False
+        world.put(file)
 
 
 @dataclass(frozen=True)

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from pipelines import Place
 from rules_model import Run
-from rules_play import Operation, Trap, operations, play
-from rules_world import CONFIG, World, moment
+from rules_play import (
+    Came,
+    Collect,
+    Operation,
+    Trap,
+    assert_deaths_leave_no_trace,
+    assert_order_does_not_matter,
+    beginnings,
+    divided_windows,
+    operations,
+    play,
+)
+from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect import record
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
+from tailpipe.lake.catalog import reject_files
 from tailpipe.lake.deletion import delete_window
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.times import Window
 
-EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "30"))
 TABLE = "app_log"
 
 
@@ -35,7 +47,7 @@ class InLake:
 
     place: Place
 
-    def collect(self, world: World, run: Run, trap: Trap) -> int:
+    def collect(self, world: World, run: Run, trap: Trap) -> Came:
         start, end = (None if hour is None else moment(hour).isoformat() for hour in (run.start, run.end))
         with _caught(trap):
             outcome = self.place.collect(
@@ -45,20 +57,26 @@ class InLake:
                 now=moment(world.now),
                 is_overwrite=run.is_overwrite,
             )
-        assert not outcome.failed
-        return outcome.rows.stored
+        labels = {failure.label.removeprefix(f"{world.folder}/") for failure in outcome.failed}
+        return Came(outcome.rows.stored, labels)
 
     def delete(self, start: int | None, end: int | None) -> None:
         window = ALWAYS if start is None or end is None else Window(moment(start), moment(end))
         delete_window(self.place.data, TABLE, "p", window)
 
-    def rows(self) -> Counter[str]:
+    def rows(self) -> dict[str, str]:
         rows = self.place.rows(TABLE)
-        assert len({row["tp_id"] for row in rows}) == len(rows)
-        return Counter(map(_raw, rows))
+        by_id = {row["tp_id"]: _raw(row) for row in rows}
+        assert len(by_id) == len(rows)
+        return by_id
 
-    def rejects(self) -> Counter[str]:
-        return Counter(row["raw"] for row in self.place.rejects(TABLE))
+    def rejects(self) -> dict[str, str]:
+        rows = [
+            row for path in reject_files(self.place.data, TABLE) for row in pq.read_table(path).to_pylist()
+        ]
+        by_id = {row["id"]: row["raw"] for row in rows}
+        assert len(by_id) == len(rows)
+        return by_id
 
 
 def _raw(row: dict[str, Any]) -> str:
@@ -90,14 +108,62 @@ def every_run_is_recorded() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("engine", ["sail"], indirect=True)
-@settings(
-    max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+on_sail = pytest.mark.parametrize("engine", ["sail"], indirect=True)
+
+
+def some(share: int) -> settings:
+    """So many of a hundred examples, fewer where each of them takes longer."""
+    return settings(
+        max_examples=max(1, EXAMPLES * share // 100),
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+
+
+@pytest.fixture(scope="module")
+def make_place(engine: Session, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Place]:
+    def made() -> Place:
+        place = Place(tmp_path_factory.mktemp("place"), engine)
+        place.configure(CONFIG)
+        return place
+
+    return made
+
+
+def beside(place: Place) -> Place:
+    """Another lake for the same logs."""
+    return Place(place.folder, place.session, place.folder / "other")
+
+
+@on_sail
+@some(100)
 @given(operations=operations)
 def test_any_history_ends_in_what_the_rules_say(
-    engine: Session, tmp_path_factory: pytest.TempPathFactory, operations: list[Operation]
+    make_place: Callable[[], Place], operations: list[Operation]
 ) -> None:
-    place = Place(tmp_path_factory.mktemp("place"), engine)
-    place.configure(CONFIG)
+    place = make_place()
     play(operations, World(place.logs), InLake(place))
+
+
+@on_sail
+@some(25)
+@given(beginning=beginnings, windows=divided_windows())
+def test_the_order_of_windows_does_not_matter(
+    make_place: Callable[[], Place], beginning: list[Happening], windows: tuple[Collect, list[Collect]]
+) -> None:
+    place = make_place()
+    world = World(place.logs)
+    for happening in beginning:
+        happening.apply(world)
+    whole, parts = windows
+    runs = [part.run(world.now) for part in parts]
+    assert_order_does_not_matter(world, whole.run(world.now), runs, InLake(place), InLake(beside(place)))
+
+
+@on_sail
+@some(25)
+@given(operations=operations)
+def test_deaths_leave_no_trace(make_place: Callable[[], Place], operations: list[Operation]) -> None:
+    place = make_place()
+    assert_deaths_leave_no_trace(operations, World(place.logs), InLake(place), InLake(beside(place)))

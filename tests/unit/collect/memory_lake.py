@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,10 +15,10 @@ from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import ReadFact, RowsFact
 from tailpipe.lake.log import Change
-from tailpipe.lake.manifest import ArtifactRecord, Header, Manifest, windows_text
+from tailpipe.lake.manifest import ArtifactRecord, Failure, Header, Manifest, windows_text
 from tailpipe.lake.state import PartitionState, fold, without
 from tailpipe.sources.read import read_artifacts
-from tailpipe.times import Window, days_between
+from tailpipe.times import Window, day_window, days_between
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Few enough that short histories have snapshots in them.
@@ -33,6 +33,14 @@ class Delivery:
     rows: dict[str, str] = field(default_factory=dict)
     rejects: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, ArtifactRecord] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What a unit gives, and what of it failed."""
+
+    delivery: Delivery | None
+    failed: tuple[str, ...]
 
 
 Commit = Callable[[Delivery], None]
@@ -50,15 +58,33 @@ class MemoryLake:
     def state(self) -> PartitionState:
         return fold(len(self.manifests), self.manifests)
 
-    def execute(self, plan: PartitionPlan, now: datetime, commit: Commit | None = None) -> None:
-        """Does all that is planned. `commit` may stand in the way of the lake's own, to stop a run there."""
+    def execute(self, plan: PartitionPlan, now: datetime, commit: Commit | None = None) -> list[str]:
+        """Does all that is planned, and returns the labels of what failed.
+
+        `commit` may stand in the way of the lake's own, to stop a run there.
+        """
         commit = commit or self.commit
+        failures: dict[str, Failure] = {}
         for unit in plan.units:
-            commit(self._read(plan, unit, now))
-        if self.manifests:
-            claims = {source: claimed(windows, (), now) for source, windows in plan.asked.items()}
-            ending = Change("p", "run", "", "run", artifacts=plan.renamed, asked=plan.asked, covered=claims)
+            reading = self._read(plan, unit, now)
+            failures |= {label: Failure(label, "broken", 1, now, "run") for label in reading.failed}
+            if reading.delivery is not None:
+                commit(reading.delivery)
+        if self.manifests or failures:
+            failed = [day_window(unit.day) for unit in plan.units if unit.day and unit.label in failures]
+            claims = {source: claimed(windows, failed, now) for source, windows in plan.asked.items()}
+            ending = Change(
+                "p",
+                "run",
+                "",
+                "run",
+                artifacts=plan.renamed,
+                asked=plan.asked,
+                covered=claims,
+                failures=tuple(failures.values()),
+            )
             commit(Delivery(ending))
+        return list(failures)
 
     def commit(self, delivery: Delivery) -> None:
         self.manifests.append(as_manifest(delivery.change))
@@ -95,20 +121,35 @@ class MemoryLake:
         if record.rejected:
             self.rejects = _without(self.rejects, prefix)
 
-    def _read(self, plan: PartitionPlan, unit: Unit, now: datetime) -> Delivery:
+    def _read(self, plan: PartitionPlan, unit: Unit, now: datetime) -> _Reading:
+        """A day fails as a whole, files without a day each alone."""
+        records = {planned.key: _records(plan, planned) for planned in unit.artifacts}
+        broken = [item for item in unit.artifacts if "error" in json.loads(records[item.key][-1]["raw"])]
+        if broken and unit.day is not None:
+            return _Reading(None, (unit.label,))
         tally = UnitTally(unit, "run", now)
-        judged = [self._judge(plan, tally, planned) for planned in unit.artifacts]
+        judged = [
+            self._judge(plan, tally, planned, records[planned.key])
+            for planned in unit.artifacts
+            if planned not in broken
+        ]
+        failed = tuple(planned.artifact.location for planned in broken)
+        if not judged:
+            return _Reading(None, failed)
         change = Change("p", "collect", unit.key, "run", artifacts=tuple(tally.records), asked=plan.asked)
-        return Delivery(
+        delivery = Delivery(
             change,
             {id: raw for one in judged for id, raw in one.rows.items()},
             {id: raw for one in judged for id, raw in one.rejects.items()},
             {prefix: record for one in judged for prefix, record in one.replaced.items()},
         )
+        return _Reading(delivery, failed)
 
-    def _judge(self, plan: PartitionPlan, tally: UnitTally, planned: PlannedArtifact) -> Delivery:
+    def _judge(
+        self, plan: PartitionPlan, tally: UnitTally, planned: PlannedArtifact, read: list[dict[str, Any]]
+    ) -> Delivery:
+        *records, trailer = read
         feed = plan.target.feeds[planned.feed]
-        *records, trailer = _records(read_artifacts(feed.source, feed.format, [(0, planned.artifact)]))
         prefix = stream_prefix(plan.target, feed.source.name, planned.identity)
         by_id = {f"{prefix}{record['position']:08x}": record["raw"] for record in records}
         moments = {id: moment_of(raw) for id, raw in by_id.items()}
@@ -157,7 +198,10 @@ def _without(records: dict[str, str], prefix: str) -> dict[str, str]:
     return {id: raw for id, raw in records.items() if not id.startswith(prefix)}
 
 
-def _records(batches: Iterable[Any]) -> list[dict[str, Any]]:
+def _records(plan: PartitionPlan, planned: PlannedArtifact) -> list[dict[str, Any]]:
+    """With the trailer behind them."""
+    feed = plan.target.feeds[planned.feed]
+    batches = read_artifacts(feed.source, feed.format, [(0, planned.artifact)])
     return [row for batch in batches for row in batch.to_pylist()]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from memory_lake import Delivery, MemoryLake
 
 from rules_model import Run
-from rules_play import Operation, Trap, operations, play
-from rules_world import CONFIG, World, moment
+from rules_play import (
+    Came,
+    Collect,
+    Operation,
+    Trap,
+    assert_deaths_leave_no_trace,
+    assert_order_does_not_matter,
+    beginnings,
+    divided_windows,
+    operations,
+    play,
+)
+from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect.plan import plan_partition
 from tailpipe.collect.target import Target, make_targets, only_sources
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
@@ -24,7 +34,7 @@ from tailpipe.plugins.registry import load_registry
 from tailpipe.times import Window, parse_lookback
 
 HORIZONS = Horizons(parse_lookback("6d"), parse_lookback("2d"))
-EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "100"))
 
 
 @dataclass
@@ -32,11 +42,9 @@ class InMemory:
     target: Target
     lake: MemoryLake = field(default_factory=MemoryLake)
 
-    def collect(self, world: World, run: Run, trap: Trap) -> int:
+    def collect(self, world: World, run: Run, trap: Trap) -> Came:
         asked = AskedWindow(*(None if hour is None else moment(hour) for hour in (run.start, run.end)))
-        now = moment(world.now)
-        target = only_sources(self.target, run.sources)
-        stored = 0
+        target, now, stored = only_sources(self.target, run.sources), moment(world.now), 0
 
         def commit(delivery: Delivery) -> None:
             nonlocal stored
@@ -47,19 +55,19 @@ class InMemory:
         while True:
             plan = plan_partition(target, self.lake.state, asked, HORIZONS, now, run.is_overwrite)
             try:
-                self.lake.execute(plan, now, commit)
-                return stored
+                failures = self.lake.execute(plan, now, commit)
             except ConflictError:
                 continue
+            return Came(stored, {label.removeprefix(f"{world.folder}/") for label in failures})
 
     def delete(self, start: int | None, end: int | None) -> None:
         self.lake.delete(ALWAYS if start is None or end is None else Window(moment(start), moment(end)))
 
-    def rows(self) -> Counter[str]:
-        return Counter(self.lake.rows.values())
+    def rows(self) -> dict[str, str]:
+        return self.lake.rows
 
-    def rejects(self) -> Counter[str]:
-        return Counter(self.lake.rejects.values())
+    def rejects(self) -> dict[str, str]:
+        return self.lake.rejects
 
 
 @pytest.fixture(scope="module")
@@ -80,11 +88,38 @@ def empty_world(folder: Path) -> World:
     return World(folder / "logs")
 
 
-@settings(
+many = settings(
     max_examples=EXAMPLES, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
+
+
+@many
 @given(operations=operations)
 def test_any_history_ends_in_what_the_rules_say(
     target: Target, folder: Path, operations: list[Operation]
 ) -> None:
     play(operations, empty_world(folder), InMemory(target))
+
+
+@many
+@given(beginning=beginnings, windows=divided_windows())
+def test_the_order_of_windows_does_not_matter(
+    target: Target, folder: Path, beginning: list[Happening], windows: tuple[Collect, list[Collect]]
+) -> None:
+    world = empty_world(folder)
+    for happening in beginning:
+        happening.apply(world)
+    whole, parts = windows
+    assert_order_does_not_matter(
+        world,
+        whole.run(world.now),
+        [part.run(world.now) for part in parts],
+        InMemory(target),
+        InMemory(target),
+    )
+
+
+@many
+@given(operations=operations)
+def test_deaths_leave_no_trace(target: Target, folder: Path, operations: list[Operation]) -> None:
+    assert_deaths_leave_no_trace(operations, empty_world(folder), InMemory(target), InMemory(target))
