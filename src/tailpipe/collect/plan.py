@@ -325,8 +325,11 @@ class _FeedPlan:
     def _reading(self, sighting: Sighting, action: Action, keep: Windows, kept: Windows) -> PlannedArtifact:
         artifact, record = sighting.artifact, sighting.record
         is_text = getattr(self.feed.format, "shape", DOCUMENT) != DOCUMENT
+        # A touched file of which everything was read before: its last line is in the lake, or would be.
+        is_whole = action is Action.WIDEN and record is not None and not record.waiting_bytes
         start = mark_of(record) if action is Action.READ_ON and record is not None else None
-        ready = msgspec.structs.replace(artifact, start=start, waits=is_text and is_fresh(artifact, self.now))
+        waits = is_text and is_fresh(artifact, self.now) and not is_whole
+        ready = msgspec.structs.replace(artifact, start=start, waits=waits)
         return PlannedArtifact(self.number, ready, action, sighting.identity, keep, kept, record)
 
     def _add(self, planned: PlannedArtifact) -> None:

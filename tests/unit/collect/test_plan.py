@@ -171,6 +171,15 @@ def test_a_last_line_that_was_taken_for_whole_and_went_on_is_replaced(undated: S
     assert done(undated, undated.plan()) == [("a.log", "replace")]
 
 
+def test_a_last_line_that_was_taken_for_whole_does_not_wait_when_the_window_widens(undated: Site) -> None:
+    """It would be read once more when it is quiet again, and its row stored twice."""
+    undated.write("a.log", line("2024-06-01T00:00:00") + line("2024-06-10T00:00:00").rstrip("\n"))
+    undated.run("2024-06-05")
+    undated.touch("a.log", timedelta(0))
+    widened = only(undated, "2024-05-01")
+    assert (widened.action, widened.artifact.waits) == (Action.WIDEN, False)
+
+
 def test_overwriting_replaces_what_the_window_touches(undated: Site) -> None:
     write_days(undated, "2024-06-01", "2024-06-10")
     undated.run()
