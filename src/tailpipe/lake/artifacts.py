@@ -15,8 +15,11 @@ from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import history_paths
 from tailpipe.lake.manifest import Header, kept_text, read_kept, read_rows, read_windows
 from tailpipe.lake.state import without
+from tailpipe.times import Window, merge
 
 _KEY = ["source", "identity"]
+_COUNTED = ("stored", "outside", "first", "last")
+_MOMENT = pa.timestamp("us", "UTC")
 
 
 def known_artifacts(
@@ -24,8 +27,9 @@ def known_artifacts(
 ) -> dict[str, pa.Table]:
     """By name of the partition, with these columns of manifests as they are stored there."""
     location = str(table_location(data_dir, table))
+    needed = list(dict.fromkeys((*columns, *_KEY, "kept", *_COUNTED)))
     return {
-        name: _folded([read_rows(location, path, columns) for path in paths]).select(list(columns))
+        name: _folded([read_rows(location, path, needed) for path in paths]).select(list(columns))
         for name, paths in sorted(history_paths(location).items())
         if is_wanted(name)
     }
@@ -59,8 +63,30 @@ def _without_deleted(rows: pa.Table, number: int, header: Header) -> pa.Table:
     left = [kept_text(without(read_kept(text), deleted)) for text in encoded.dictionary.to_pylist()]
     texts = pa.array(left, pa.string()).take(encoded.indices)
     kept = pc.if_else(is_older, texts, rows.column("kept"))
+    rows = _counted_anew(rows, pc.not_equal(kept, rows.column("kept")), deleted)
     rows = rows.set_column(rows.schema.get_field_index("kept"), "kept", kept)
     return rows.filter(pc.invert(pc.and_(is_older, pc.equal(kept, ""))))
+
+
+def _counted_anew(rows: pa.Table, is_touched: pa.ChunkedArray, deleted: Iterable[Window]) -> pa.Table:
+    """Rows that lay in the deleted windows, all of an artifact's, are stored no more."""
+    first, last = rows.column("first").cast(_MOMENT), rows.column("last").cast(_MOMENT)
+    is_gone = pa.chunked_array([pa.repeat(False, rows.num_rows)])
+    for window in merge(deleted):
+        start, end = pa.scalar(window.start, _MOMENT), pa.scalar(window.end, _MOMENT)
+        is_inside = pc.and_(pc.greater_equal(first, start), pc.less(last, end))
+        is_gone = pc.or_(is_gone, pc.fill_null(is_inside, False))
+    is_gone = pc.and_(is_gone, is_touched)
+    anew = {
+        "outside": pc.add(rows.column("outside"), rows.column("stored")),
+        "stored": pa.scalar(0, pa.int64()),
+        "first": pa.scalar(None, pa.string()),
+        "last": pa.scalar(None, pa.string()),
+    }
+    for name, values in anew.items():
+        column = pc.if_else(is_gone, values, rows.column(name))
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    return rows
 
 
 def _without_forgotten(rows: pa.Table, number: int, forgotten: Iterable[tuple[str, str]]) -> pa.Table:

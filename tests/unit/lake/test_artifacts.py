@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -25,7 +26,12 @@ SCHEMA = pa.schema(
     ]
 )
 START = datetime(2024, 6, 1, tzinfo=UTC)
-COLUMNS = ("source", "identity", "location", "kept", "rows", "run")
+COLUMNS = ("source", "identity", "location", "kept", "rows", "stored", "outside", "first", "last", "run")
+READ = {
+    "kept": read_kept,
+    "first": lambda text: text and datetime.fromisoformat(text),
+    "last": lambda text: text and datetime.fromisoformat(text),
+}
 
 
 def days(first: int, last: int) -> Window:
@@ -40,7 +46,13 @@ def some_days(chance: random.Random) -> Window:
 def some_record(chance: random.Random, number: int) -> ArtifactRecord:
     source, identity = chance.choice(("file", "archive")), f"{chance.randrange(6)}.log"
     kept = merge([some_days(chance), some_days(chance)])
-    return ArtifactRecord(source, identity, f"at {number}", "1", 1, None, kept, rows=number, run=f"r{number}")
+    record = ArtifactRecord(
+        source, identity, f"at {number}", "1", 1, None, kept, rows=number, run=f"r{number}"
+    )
+    if chance.random() < 0.3:
+        return record
+    first, last = kept[0].start, chance.choice(kept).end - timedelta(hours=chance.randrange(1, 30))
+    return msgspec.structs.replace(record, stored=number, first=min(first, last), last=last)
 
 
 def some_change(chance: random.Random, number: int, log: TableLog) -> Change:
@@ -72,7 +84,7 @@ def test_columns_and_state_agree(tmp_path: Path, seed: int) -> None:
 def from_columns(data_dir: Path) -> set[tuple[Any, ...]]:
     rows = known_artifacts(data_dir, "t", COLUMNS, lambda name: name == "p")["p"].to_pylist()
     assert len(rows) == len({(row["source"], row["identity"]) for row in rows})
-    return {tuple(read_kept(row[name]) if name == "kept" else row[name] for name in COLUMNS) for row in rows}
+    return {tuple(READ[name](row[name]) if name in READ else row[name] for name in COLUMNS) for row in rows}
 
 
 def from_state(data_dir: Path) -> set[tuple[Any, ...]]:
