@@ -11,10 +11,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forks import Forks
-from scenarios import COLLECT, DATED, DAYS, Scenario, first_collection
+from scenarios import (
+    COLLECT,
+    DATED,
+    DAYS,
+    DELETE_PART,
+    OVERWRITE,
+    Run,
+    Scenario,
+    first_collection,
+)
 from stages import Stage, check_recovery, check_whole, copy_home, make_stage, visible
 from steps import AFTER, BEFORE, Incident, Point
 
@@ -45,19 +55,32 @@ def mount(folder: Path, *arguments: str) -> None:
         pytest.skip(f"mounting is not allowed here: {getattr(error, 'stderr', error)}")
 
 
-@pytest.fixture
-def noisy_stage(forks: Forks, tmp_path: Path) -> Stage:
+def noise(home: Home, run: Run) -> None:
     """Days of text that cannot be packed: each takes about 100 kB of the disk."""
+    home.configure(DATED)
+    chance = random.Random(7)
+    for day in DAYS:
+        lines = [
+            line(f"{day}T{number % 24:02d}:00:00Z", chance.randbytes(60).hex(), number)
+            for number in range(1500)
+        ]
+        home.write(f"web/{day}-1.jsonl", "".join(lines))
+        home.write(f"db/{day}-1.jsonl", "broken\n")
 
-    def prepare(home: Home, run: object) -> None:
-        home.configure(DATED)
-        noise = random.Random(7)
-        for day in DAYS:
-            lines = [line(f"{day}T00:00:00Z", noise.randbytes(60).hex(), number) for number in range(1500)]
-            home.write(f"web/{day}-1.jsonl", "".join(lines))
-            home.write(f"db/{day}-1.jsonl", "broken\n")
 
-    return make_stage(forks, tmp_path / "stage", Scenario("noise", prepare))
+def collected_noise(home: Home, run: Run) -> None:
+    noise(home, run)
+    run(*COLLECT)
+    home.configure(DATED.replace('"one" {', '"one" {\n  filter = "size % 40 <> 0"'))
+
+
+def deleted(summary: Any) -> bool:
+    return bool(summary["rows"] == 0)
+
+
+COLLECTING = Scenario("collect", noise)
+OVERWRITING = Scenario("overwrite", collected_noise, OVERWRITE)
+DELETING = Scenario("delete", collected_noise, DELETE_PART, DELETE_PART, deleted)
 
 
 def lake_bytes(home: Home) -> int:
@@ -66,22 +89,42 @@ def lake_bytes(home: Home) -> int:
     return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.7, 0.97])
+@pytest.mark.parametrize(
+    ("scenario", "share"),
+    [
+        (COLLECTING, 0.05),
+        (COLLECTING, 0.97),
+        *(
+            pytest.param(*values, marks=pytest.mark.slow)
+            for values in (
+                (COLLECTING, 0.3),
+                (COLLECTING, 0.7),
+                (OVERWRITING, 0.6),
+                (OVERWRITING, 0.97),
+                (DELETING, 0.5),
+                (DELETING, 0.9),
+            )
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Scenario) else str(value),
+)
 def test_a_full_disk_shows_nothing_by_halves(
-    forks: Forks, noisy_stage: Stage, tmp_path: Path, share: float
+    forks: Forks, tmp_path: Path, scenario: Scenario, share: float
 ) -> None:
-    needed = lake_bytes(Home(noisy_stage.home.folder / "clean"))
-    home = copy_home(noisy_stage.home, tmp_path / "home")
+    """The disk has room for a share of what the command writes."""
+    stage = make_stage(forks, tmp_path / "stage", scenario)
+    home = copy_home(stage.home, tmp_path / "home")
     home.data.mkdir(parents=True, exist_ok=True)
-    with small_disk(home.data, int(needed * share)):
-        full = forks.run(home, *COLLECT)
-        assert full.code in LAKE_ERRORS, full.errors + full.output
+    held, needed = lake_bytes(home), lake_bytes(Home(stage.home.folder / "clean"))
+    with small_disk(home.data, int(held + (needed - held) * share)):
+        full = forks.run(home, *stage.command)
         told = full.errors + full.output
+        assert full.code in LAKE_ERRORS, told
         assert "No space left" in told or "os error 28" in told, told
         assert "hint:" in told or '"failed"' in told, told
-        check_whole(noisy_stage, visible(forks, home))
+        check_whole(stage, visible(forks, home))
         mount(home.data, "-o", "remount,size=64m")
-        check_recovery(forks, noisy_stage, home)
+        check_recovery(forks, stage, home)
 
 
 def test_a_log_without_entries_is_no_table_yet(forks: Forks, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import gzip
 import json
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +99,19 @@ def assert_made_up(home: Home, clean_rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "sign"),
+    ("engine", "sign", "is_whole_tree"),
     [
-        ("sail", "tp_partition=*/*/*/*.parquet"),
-        ("sail", f"_delta_log/{2:020d}.json"),
-        pytest.param("spark", "tp_partition=*/*/*/*.parquet", marks=pytest.mark.slow),
-        pytest.param("spark", f"_delta_log/{1:020d}.json", marks=pytest.mark.slow),
+        ("sail", "tp_partition=*/*/*/*.parquet", False),
+        ("sail", f"_delta_log/{2:020d}.json", False),
+        pytest.param("spark", "tp_partition=*/*/*/*.parquet", False, marks=pytest.mark.slow),
+        pytest.param("spark", f"_delta_log/{1:020d}.json", False, marks=pytest.mark.slow),
+        pytest.param("spark", "tp_partition=*/*/*/*.parquet", True, marks=pytest.mark.slow),
     ],
 )
 def test_kill_minus_nine(
-    tmp_path: Path, logs: Path, clean_rows: list[dict[str, Any]], engine: str, sign: str
+    tmp_path: Path, logs: Path, clean_rows: list[dict[str, Any]], engine: str, sign: str, is_whole_tree: bool
 ) -> None:
-    """Only the command itself is killed, as soon as the sign appears in the table's folder."""
+    """The command itself, or all that it started too, is killed when the sign appears in the table's folder."""
     home = make_home(tmp_path / "home", logs, engine)
     process = home.start("collect", "--from", "2024-01-01", "--progress=false")
     started: set[psutil.Process] = set()
@@ -119,6 +121,9 @@ def test_kill_minus_nine(
         assert time.monotonic() < deadline
         started |= set(psutil.Process(process.pid).children(recursive=True))
         time.sleep(0.005)
+    for child in started if is_whole_tree else ():
+        with suppress(psutil.NoSuchProcess):
+            child.kill()
     process.kill()
     process.communicate()
     assert_whole_days(home)

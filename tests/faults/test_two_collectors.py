@@ -25,6 +25,7 @@ from scenarios import (
     write_days,
 )
 from stages import copy_home, make_stage, visible
+from steps import AFTER, BEFORE, EXIT_OF_THE_DEAD, Incident, Point
 
 from installed import Home
 
@@ -38,15 +39,21 @@ def many_days(home: Home, run: Run) -> None:
     write_days(home, MANY_DAYS)
 
 
-def run_together(forks: Forks, home: Home, *commands: tuple[str, ...], apart_seconds: float) -> list[Ended]:
-    """Each command from a folder of its own, so that what they print stays apart."""
+def run_together(
+    forks: Forks,
+    home: Home,
+    *commands: tuple[str, ...],
+    apart_seconds: float = 0,
+    incident: Incident | None = None,
+) -> list[Ended]:
+    """Each command from a folder of its own, so that what they print stays apart. The first meets the incident."""
     ended: dict[int, Ended] = {}
 
     def run(number: int) -> None:
         time.sleep(number * apart_seconds)
         shell = Home(home.folder / f"shell-{number}", {**home.environment, **lake_of(home)})
         shell.logs.mkdir(parents=True, exist_ok=True)
-        ended[number] = forks.run(shell, *commands[number])
+        ended[number] = forks.run(shell, *commands[number], incident=None if number else incident)
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(len(commands))]
     for thread in threads:
@@ -90,6 +97,20 @@ def test_the_same_command_twice_at_once(forks: Forks, tmp_path: Path, scenario: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2, 7])
+@pytest.mark.parametrize("moment", [BEFORE, AFTER])
+def test_one_of_two_dies(forks: Forks, tmp_path: Path, number: int, moment: str) -> None:
+    stage = make_stage(forks, tmp_path / "stage", Scenario("many days", many_days))
+    home = copy_home(stage.home, tmp_path / "home")
+    death = Incident(Point("commit (driver)", number, moment))
+    died, ended = run_together(forks, home, COLLECT, COLLECT, incident=death)
+    assert died.code in (0, EXIT_OF_THE_DEAD), died.errors
+    ended.done()
+    assert visible(forks, home) == stage.after
+    assert forks.run(home, *COLLECT).json()["rows"]["in"] == 0
+
+
+@pytest.mark.slow
 def test_deleting_while_collecting(forks: Forks, tmp_path: Path) -> None:
     """Either order is right; in both, collecting again brings the rows back exactly once."""
     stage = make_stage(forks, tmp_path / "stage", Scenario("new files", new_files))
@@ -115,7 +136,7 @@ def test_different_partitions_side_by_side(forks: Forks, tmp_path: Path) -> None
     stage = make_stage(forks, tmp_path / "stage", Scenario("two partitions", two_partitions))
     home = copy_home(stage.home, tmp_path / "home")
     commands = [(*COLLECT, f"app_log.{name}") for name in ("one", "two")]
-    for ended in run_together(forks, home, *commands, apart_seconds=0):
+    for ended in run_together(forks, home, *commands):
         assert "again" not in ended.done().errors
     assert visible(forks, home) == stage.after
     check_files(home)
