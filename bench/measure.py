@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import threading
 import time
@@ -18,7 +19,10 @@ PAUSE_SECONDS = 3.0
 
 @dataclass(frozen=True)
 class Measurement:
+    """`cpu_seconds` are those of the command and of all children it waited for: the same on a busy machine."""
+
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
     output: str
     was_paused: bool
@@ -31,19 +35,25 @@ class CommandFailed(Exception):
 def measured(command: Sequence[str], environment: Mapping[str, str], errors: Path) -> Measurement:
     """Standard error goes to a file, to be read when the command fails."""
     peak = _Peak()
-    started = time.perf_counter()
+    started, cpu_before = time.perf_counter(), _children_seconds()
     with errors.open("wb") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=dict(environment))
         watcher = threading.Thread(target=peak.watch, args=(process.pid,), daemon=True)
         watcher.start()
         output, _ = process.communicate()
-    seconds = time.perf_counter() - started
+    seconds, cpu_seconds = time.perf_counter() - started, _children_seconds() - cpu_before
     peak.stop()
     watcher.join()
     if process.returncode != 0:
         tail = errors.read_text(errors="replace")[-2_000:] or output.decode()[-2_000:]
         raise CommandFailed(f"{' '.join(command)} ended with code {process.returncode}\n{tail}")
-    return Measurement(seconds, peak.bytes, output.decode(), peak.longest_gap_seconds > PAUSE_SECONDS)
+    was_paused = peak.longest_gap_seconds > PAUSE_SECONDS
+    return Measurement(seconds, cpu_seconds, peak.bytes, output.decode(), was_paused)
+
+
+def _children_seconds() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 class _Peak:

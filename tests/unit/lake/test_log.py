@@ -240,19 +240,28 @@ def test_a_commit_that_cannot_be_written_shows_nothing(location: str, blocked: s
 
 
 def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
-    """The log writes a checkpoint after every hundredth commit; by then the commit itself is true."""
+    """The log writes a checkpoint after every 25th commit; by then the commit itself is true."""
     log = TableLog(location, SCHEMA)
     unit = change(location, "a")
     log.commit(unit, 0)
     Path(location, "_delta_log", "_last_checkpoint").mkdir()
-    for version in range(1, 102):
+    for version in range(1, 27):
         assert (
             log.commit(Change("p", "collect", "u", "run", artifacts=(record(f"{version}.log"),)), version)
             == version + 1
         )
-    assert log.commit(change(location, "b"), 102) == 103
-    assert len(TableLog(location, SCHEMA).state("p").artifacts) == 103
+    assert log.commit(change(location, "b"), 27) == 28
+    assert len(TableLog(location, SCHEMA).state("p").artifacts) == 28
     assert visible(location) == 2
+
+
+def test_few_entries_lie_behind_the_last_checkpoint(location: str) -> None:
+    """Every commit reads them all, and so does every query."""
+    log = TableLog(location, SCHEMA)
+    for version in range(30):
+        log.commit(Change("p", "collect", "u", "run", artifacts=(record(f"{version}.log"),)), version)
+    checkpoints = sorted(Path(location, "_delta_log").glob("*.checkpoint.parquet"))
+    assert [int(path.name.split(".")[0]) for path in checkpoints] == [24]
 
 
 def test_a_log_that_is_not_one_is_a_lake_error(location: str) -> None:
