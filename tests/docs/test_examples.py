@@ -20,7 +20,7 @@ from documents import ROOT, Block, blocks
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
 MARK = "\x1e"
 
-# Times differ from run to run; sizes and numbers of files from machine to machine.
+# Times differ from run to run; sizes, numbers of files and ids, which follow from paths, from machine to machine.
 _VARYING = (
     (re.compile(r" +"), " "),
     (re.compile(r"\(\d+\.\d s(, [\d,]+ rows/s)?\)"), "(… s)"),
@@ -28,6 +28,7 @@ _VARYING = (
     (re.compile(r"\d+ [\d,.]+ (B|kB|MB)(?= …$|$)", re.M), "… …"),
     (re.compile(r"[\d,.]+ (B|kB|MB)"), "…"),
     (re.compile(r"\d+ files?"), "… files"),
+    (re.compile(r"\b[0-9a-v]{12}0000[0-9a-v]{4}\b"), "…"),
 )
 
 
