@@ -10,10 +10,11 @@ import pytest
 from forks import Forks
 from ledger import Ledger
 from scenarios import SCENARIOS, Scenario, first_collection
-from stages import COMMITS, Stage, all_points, check_recovery, copy_home, half_of, make_stage
+from stages import COMMITS, Stage, all_points, check_recovery, copy_home, half_of, make_stage, visible
 from steps import AFTER, BEFORE, Incident, Point
 
 RANDOM_KILLS = 8
+WITHOUT_WINDOW = ("collect", "--output", "json", "--progress=false")
 KILLED_AT_RANDOM = [
     scenario for scenario in SCENARIOS if scenario.name in ("first collection", "overwrite", "growing files")
 ]
@@ -59,6 +60,24 @@ def test_dying_at_every_step(forks: Forks, ledger: Ledger, tmp_path: Path, scena
         points = half_of(points)
     assert points
     die_at_all(forks, ledger, stage, tmp_path, points)
+
+
+@pytest.mark.slow
+def test_the_next_run_takes_up_what_the_dead_one_was_asked_for(
+    forks: Forks, ledger: Ledger, tmp_path: Path
+) -> None:
+    """Days that are long past are asked for once: the run after the death need not name them again."""
+    stage = make_stage(forks, tmp_path / "stage", Scenario("asked for once", first_collection))
+
+    def die(number: int) -> None:
+        point = Point("commit (driver)", number, AFTER)
+        with ledger.entry(stage.scenario.name, point.name):
+            home = copy_home(stage.home, tmp_path / str(number))
+            assert forks.run(home, *stage.command, incident=Incident(point)).died
+            forks.run(home, *WITHOUT_WINDOW).done()
+            assert visible(forks, home) == stage.after
+
+    forks.for_all(die, (1, 2, 3))
 
 
 @pytest.mark.slow
