@@ -40,6 +40,15 @@ def test_a_configuration_folder_that_does_not_exist(home: Home) -> None:
     assert "hint: " in done.stderr
 
 
+def test_a_data_folder_that_delta_would_look_for_elsewhere(home: Home) -> None:
+    home.configure(APP + f'workspace "odd" {{\n data_dir = "{home.folder}/a%20b"\n}}\n')
+    home.write("a.jsonl", GOOD)
+    done = home.run("collect", "--workspace", "odd")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f'{home.folder}/a%20b: a folder of tables must not have "%20" in its path.')
+    assert "hint: " in done.stderr
+
+
 def test_every_problem_of_the_configuration_in_one_run(home: Home) -> None:
     path = home.configure(
         APP_TABLE

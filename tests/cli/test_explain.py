@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from installed import APP_TABLE, Home, line
+from installed import APP, APP_TABLE, Home, line
 
 CONFIG = (
     APP_TABLE
@@ -98,7 +98,40 @@ def test_coverage_draws_a_calendar_without_colours_into_a_pipe(home: Home) -> No
 
 def test_coverage_of_a_partition_that_was_never_collected(home: Home) -> None:
     done = home.run("coverage", "later")
-    assert done.stdout == "app_log.later: never collected\nhint: tailpipe collect app_log.later\n"
+    assert done.stdout == "app_log.later: nothing is collected\nhint: tailpipe collect app_log.later\n"
+
+
+def test_coverage_when_all_was_deleted(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.configure(APP)
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
+    home.collect()
+    assert home.run("partition", "delete", "one", "--force").returncode == 0
+    done = home.run("coverage")
+    assert done.stdout == "app_log.one: nothing is collected\nhint: tailpipe collect app_log.one\n"
+
+
+def test_an_empty_file_is_no_reason_to_choose_another_window(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.configure(APP)
+    home.write("a.jsonl", "")
+    done = home.run("collect")
+    assert "source file: 1 listed, 0 matched, 1 empty\n" in done.stdout
+    assert "hint" not in done.stdout
+
+
+def test_partition_show_tells_a_failed_listing_on_one_line(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.configure(APP)
+    log = home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
+    home.collect()
+    log.unlink()
+    home.logs.rmdir()
+    assert home.run("collect").returncode == 3
+    shown = json.loads(home.run("partition", "show", "one", "--output", "json").stdout)
+    assert [failure["cause"] for failure in shown["failed"]] == [
+        f"{home.logs}: there is no such file or folder"
+    ]
 
 
 def test_coverage_knows_partitions_that_only_the_lake_has(home: Home, tmp_path: Path) -> None:

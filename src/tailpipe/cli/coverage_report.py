@@ -86,7 +86,9 @@ def _day_json(day: Day) -> dict[str, Any]:
 def _title(report: Report) -> str:
     name = f"{report.name} ({', '.join(report.sources)})" if report.sources else report.name
     if not report.days:
-        return f"{name}: no day of the window has begun" if report.is_known else f"{name}: never collected"
+        return (
+            f"{name}: no day of the window has begun" if report.is_known else f"{name}: nothing is collected"
+        )
     rows = counted(sum(day.rows for day in report.days), "row")
     return f"{name}  {_range(report.days[0].date, report.days[-1].date)}, {rows}"
 

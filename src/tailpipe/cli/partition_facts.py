@@ -71,7 +71,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "what": failure.label,
         "at": failure.at.isoformat(timespec="seconds"),
         "artifacts": failure.artifacts,
-        "cause": failure.message,
+        "cause": failure.message.split("\nhint: ")[0],
     }
 
 

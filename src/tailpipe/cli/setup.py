@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,6 +75,17 @@ def _workspace(name: str | None, config: Config) -> WorkspaceConfig:
 
 
 def _data_dir(workspace: WorkspaceConfig) -> Path:
-    if workspace.data_dir:
-        return Path(workspace.data_dir).expanduser().absolute()
-    return (install_directory(os.environ) / "data" / workspace.name).absolute()
+    chosen = Path(workspace.data_dir) if workspace.data_dir else _default_data_dir(workspace.name)
+    path = chosen.expanduser().absolute()
+    # Delta's readers take paths for URLs, look for `a b` where the folder is `a%20b`, and find nothing.
+    escape = re.search("%[0-9A-Fa-f]{2}", str(path))
+    if escape:
+        raise UsageError(
+            f'{path}: a folder of tables must not have "{escape[0]}" in its path.',
+            hint="rename the folder, or set data_dir in the workspace or TAILPIPE_INSTALL_DIR to another one",
+        )
+    return path
+
+
+def _default_data_dir(workspace: str) -> Path:
+    return install_directory(os.environ) / "data" / workspace

@@ -126,7 +126,8 @@ def _print_remarks(partition: PartitionOutcome) -> None:
             say("    hint: --from with a time before it collects it")
         if listing.gone:
             artifacts = counted(listing.gone, "artifact")
-            say(f"{source}{artifacts} of the window no longer there; what was collected of it is kept")
+            pronoun = "it" if listing.gone == 1 else "them"
+            say(f"{source}{artifacts} of the window no longer there; what was collected of {pronoun} is kept")
     waiting = [path for unit in partition.done for path in unit.waiting]
     if waiting:
         files = counted(len(waiting), "file")
@@ -146,7 +147,8 @@ def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
             say(f"    for example {listing.mismatch_example}")
         if listing.newest:
             say(f"    newest: {listing.newest}")
-        if not listing.planned and not listing.known:
+        is_all_empty = listing.listed == listing.skipped.get("empty")
+        if not listing.planned and not listing.known and not is_all_empty:
             say(f"    hint: the window is {_window(window)}; --from and --to choose another")
 
 

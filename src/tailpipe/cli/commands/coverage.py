@@ -115,7 +115,7 @@ def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Repo
         later_rows=0 if asked.end else sum(n for day, n in rows.items() if day > setup.now.date()),
         sources=selection.sources,
         is_configured=selection.chosen in setup.partitions,
-        is_known=bool(rows or state.asked or state.failures),
+        is_known=bool(rows or any(state.asked.values()) or state.failures),
     )
 
 
