@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,11 +16,9 @@ import pytest
 from forks import EXIT_OF_THE_KILLED, TIMEOUT_SECONDS, Forks
 from ledger import Ledger
 from scenarios import Scenario, first_collection, long_history
-from stages import check_recovery, copy_home, make_stage
+from stages import Stage, check_recovery, copy_home, make_stage
 
 from installed import COMMAND, Home
-
-CHECKPOINT = f"{99:020d}.checkpoint.parquet"
 
 
 @dataclass(frozen=True)
@@ -35,17 +34,23 @@ class Call:
         return f"{self.name} of {kind}"
 
 
-ENTRIES = [
-    call
-    for number in range(5)
-    for call in (Call("linkat", f"{number:020d}.json"), Call("unlink", f"{number:020d}.json#1"))
-]
-CHECKPOINTS = [
-    Call("openat", f"{CHECKPOINT}#1"),
-    Call("rename", f"{CHECKPOINT}#1"),
-    Call("openat", "_last_checkpoint#1"),
-    Call("rename", "_last_checkpoint#1"),
-]
+def calls_of_entries(stage: Stage) -> list[Call]:
+    return [
+        call
+        for number in range(stage.clean.steps["commit (driver)"] + 1)
+        for call in (Call("linkat", f"{number:020d}.json"), Call("unlink", f"{number:020d}.json#1"))
+    ]
+
+
+def calls_of_checkpoints(stage: Stage) -> list[Call]:
+    """Of the first checkpoint that the command writes."""
+    logs = [home.data / "app_log" / "_delta_log" for home in (stage.home, Home(stage.home.folder / "clean"))]
+    before, after = ({path.name for path in log.glob("*.checkpoint.parquet")} for log in logs)
+    return [
+        Call(name, f"{file}#1")
+        for file in (min(after - before), "_last_checkpoint")
+        for name in ("openat", "rename")
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +77,20 @@ def run_killed(strace: str, home: Home, command: tuple[str, ...], call: Call) ->
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("scenario", "calls"),
+    ("scenario", "find_calls"),
     [
-        (Scenario("first collection", first_collection), ENTRIES),
-        (Scenario("long history", long_history), CHECKPOINTS),
+        (Scenario("first collection", first_collection), calls_of_entries),
+        (Scenario("long history", long_history), calls_of_checkpoints),
     ],
     ids=["entries", "checkpoints"],
 )
 def test_dying_inside_a_commit(
-    forks: Forks, ledger: Ledger, tmp_path: Path, strace: str, scenario: Scenario, calls: list[Call]
+    forks: Forks,
+    ledger: Ledger,
+    tmp_path: Path,
+    strace: str,
+    scenario: Scenario,
+    find_calls: Callable[[Stage], list[Call]],
 ) -> None:
     stage = make_stage(forks, tmp_path / "stage", scenario)
 
@@ -91,4 +101,4 @@ def test_dying_inside_a_commit(
             assert run_killed(strace, home, stage.command, call) == EXIT_OF_THE_KILLED, call
             check_recovery(forks, stage, home)
 
-    forks.for_all(die, enumerate(calls))
+    forks.for_all(die, enumerate(find_calls(stage)))
