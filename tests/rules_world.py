@@ -239,10 +239,19 @@ class CopyTruncate(Rotate):
 
 
 @dataclass(frozen=True)
-class Pack(Touching):
-    def suits(self, file: LogFile) -> bool:
-        return not file.is_packed and file.day is None
+class Rename(Touching):
+    """A dated file gets another name for the same day."""
 
+    def suits(self, file: LogFile) -> bool:
+        return file.day is not None
+
+    def change(self, world: World, file: LogFile) -> None:
+        folder, _, name = file.name.rpartition("/")
+        world.move(file, f"{folder}/renamed{next(world.writings)}-{name}")
+
+
+@dataclass(frozen=True)
+class Pack(Touching):
     def change(self, world: World, file: LogFile) -> None:
         world.remove(file)
         world.put(LogFile(f"{file.name}.gz", file.day, file.text, world.now))
@@ -303,12 +312,14 @@ class Copy(Touching):
 
 @dataclass(frozen=True)
 class Advance:
-    """The clock goes on, or was put back."""
+    """The clock goes on, or was put back; but not before a time at which a file was written."""
 
     hours: int
 
     def apply(self, world: World) -> None:
-        world.now += self.hours
+        now = world.now + self.hours
+        if all(file.written < now for file in world.files.values()) or self.hours > 0:
+            world.now = now
 
 
 Happening = NewDated | NewUndated | Touching | Advance
