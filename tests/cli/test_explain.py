@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,19 @@ def test_an_empty_file_is_no_reason_to_choose_another_window(tmp_path: Path) -> 
     done = home.run("collect")
     assert "source file: 1 listed, 0 matched, 1 empty\n" in done.stdout
     assert "hint" not in done.stdout
+
+
+def test_files_that_are_left_out_are_told_though_others_were_stored(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.configure(
+        APP.replace('paths = ["LOGS"]', 'paths = ["LOGS"]\nfile_layout = ".jsonl"').replace("{ p", "{\np")
+    )
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
+    home.write("red\x1b[31m.txt", "x")
+    (home.logs / os.fsdecode(b"\xff.jsonl")).write_text("x")
+    done = home.run("collect", "--from", "2024-01-01")
+    assert f"1 file does not match the file_layout, for example {home.logs}/red\\x1b[31m.txt\n" in done.stdout
+    assert "1 file left out: the name is not UTF-8\n" in done.stdout
 
 
 def test_partition_show_tells_a_failed_listing_on_one_line(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from installed import APP, Home, line
+from installed import APP, APP_TABLE, Home, line
 
 GOOD = "2024-06-01T10:00:00Z"
 STARTING = "starting Sail"
@@ -179,3 +179,30 @@ def test_what_cannot_be_tried_stays_and_is_told(home: Home) -> None:
     assert "not tried: 1 reject of a partition that is not configured" in done.stdout
     assert 'not tried: 1 reject of source "old", which app_log.one does not have now' in done.stdout
     assert listed(home)["rejects"] == 2
+
+
+def test_rejects_of_earlier_runs_count_for_the_limit_of_a_day(home: Home) -> None:
+    layout = "file_layout = `%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}`"
+    home.configure(
+        APP_TABLE
+        + f'partition "app_log" "one" {{\nmax_rejects = 1\nsource "file" {{\npaths = ["LOGS"]\n{layout}\n}}\n}}\n'
+    )
+    day = home.write("2024-06-01.jsonl", line(GOOD) + "bad\n")
+    home.collect()
+    day.write_text(day.read_text() + line(GOOD) + "bad, too\n")
+    done = home.run("collect", "--from", "2024-01-01")
+    assert done.returncode == 1
+    assert "2 of 4 records were rejected, which is more than max_rejects = 1" in done.stdout
+    assert home.query("select count(*)::int as n from app_log") == [{"n": 1}]
+
+
+def test_a_bad_line_is_measured_by_its_file_and_not_by_what_came_last(home: Home) -> None:
+    home.configure(
+        APP_TABLE
+        + 'partition "app_log" "one" {\nmax_rejects = "10%"\nsource "file" { paths = ["LOGS"] }\n}\n'
+    )
+    log = home.write("app.jsonl", line(GOOD) * 20)
+    home.collect()
+    log.write_text(log.read_text() + "bad\n")
+    home.run("collect", "--from", "2024-01-01")
+    assert listed(home)["rejects"] == 1

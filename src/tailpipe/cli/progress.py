@@ -13,6 +13,7 @@ from tailpipe.cli.terminal import counted, note, seconds, size
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.spool import Counts
+from tailpipe.query.output.widths import escape_controls
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -77,7 +78,7 @@ class PlainLines(Silence):
         note(f"{plan.target.name} {unit.unit.label}: {_unit_words(unit)}")
 
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
-        note(f"{plan.target.name} {failure.label}: failed: {failure.message}")
+        note(escape_controls(f"{plan.target.name} {failure.label}: failed: {failure.message}"))
 
     def planning_again(self, reason: str) -> None:
         note(reason)

@@ -12,6 +12,7 @@ from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, Rows, RunOutcom
 from tailpipe.collect.plan import Action, Listing, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_SOURCE
+from tailpipe.query.output.widths import escape_controls
 from tailpipe.times import Window
 
 _SKIP_WORDS = {
@@ -27,6 +28,11 @@ _ACTION_WORDS = {
     Action.WIDEN: "read again for a wider window",
     Action.REPLACE: "replaced",
 }
+
+
+def _tell(text: str) -> None:
+    """One line: a name of a file must not steer the terminal."""
+    say(escape_controls(text))
 
 
 def exit_code(outcome: RunOutcome) -> int:
@@ -58,12 +64,12 @@ def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
         say(json.dumps({"partitions": [_plan_json(plan) for plan in plans]}, indent=2))
         return EXIT_DONE
     for plan in plans:
-        say(f"{plan.target.name}  window {_window(plan.window)}")
+        _tell(f"{plan.target.name}  window {_window(plan.window)}")
         for unit in plan.units:
             artifacts = counted(len(unit.artifacts), "artifact")
-            say(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}{_action_words(unit)}")
+            _tell(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}{_action_words(unit)}")
         total = f"{counted(plan.artifact_count, 'artifact')}, {size(plan.size_bytes)}"
-        say(f"  {counted(len(plan.units), 'unit')}, {total}")
+        _tell(f"  {counted(len(plan.units), 'unit')}, {total}")
         if not plan.units:
             _print_reasons(plan.listings, plan.window)
     return EXIT_DONE
@@ -81,57 +87,84 @@ def _action_words(unit: Unit) -> str:
 
 
 def _print_partition(partition: PartitionOutcome) -> None:
-    say(partition.name)
+    _tell(partition.name)
     if partition.done:
         days = counted(len(partition.days), "day")
         read = size(sum(unit.size_bytes for unit in partition.done))
         stored = size(sum(unit.stored_bytes for unit in partition.done))
         files = counted(sum(unit.files for unit in partition.done), "file")
-        say(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
-        say(f"  {balance(partition.rows)}")
+        _tell(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
+        _tell(f"  {balance(partition.rows)}")
     if partition.rows.outside:
         stored_before = "stored before or " if partition.has_reread else ""
         rows = counted(partition.rows.outside, "row")
-        say(f"  {rows} {stored_before}outside the window {_window(partition.window)}")
+        _tell(f"  {rows} {stored_before}outside the window {_window(partition.window)}")
         if not partition.rows.stored:
-            say("  hint: --from and --to choose another window")
+            _tell("  hint: --from and --to choose another window")
     if _is_all_rejected(partition.rows):
-        say("  every record was rejected")
-        say("  hint: does the format fit the logs? The reasons are in quarantine")
+        _tell("  every record was rejected")
+        _tell("  hint: does the format fit the logs? The reasons are in quarantine")
     if partition.rows.rejected:
-        say(f"  see: tailpipe rejects show {partition.name}")
+        _tell(f"  see: tailpipe rejects show {partition.name}")
     if not partition.rows.stored:
         _print_reasons(partition.listings, partition.window)
     _print_remarks(partition)
     for failure in partition.failed:
-        say(f"  failed: {failure.label}: {failure.message}")
+        cause, *hints = failure.message.split("\nhint: ")
+        _tell(f"  failed: {failure.label}: {cause}")
+        for hint in hints:
+            _tell(f"  hint: {hint}")
 
 
 def _print_remarks(partition: PartitionOutcome) -> None:
-    """What is neither usual nor a failure: things that changed, moved, wait, or came too late."""
+    """What is neither usual nor a failure: things that were left out, changed, moved, wait, or came too late."""
     for listing in partition.listings:
         source = f"  source {listing.source}: "
+        if partition.rows.stored:
+            _print_left_out(listing, source)
+        if listing.twice:
+            artifacts = counted(listing.twice, "artifact")
+            _tell(
+                f"{source}{artifacts} collected before by another source, so now twice: {listing.twice_example}"
+            )
+            _tell(
+                "    hint: was the source renamed, or another put before it? Its name is what it is known by"
+            )
         if listing.replaced and partition.done:
             artifacts = counted(listing.replaced, "artifact")
-            say(f"{source}{artifacts} read again in place of what was stored: {listing.replaced_example}")
+            _tell(f"{source}{artifacts} read again in place of what was stored: {listing.replaced_example}")
         if listing.moved:
-            say(f"{source}{counted(listing.moved, 'file')} moved since collected, and known again")
+            _tell(f"{source}{counted(listing.moved, 'file')} moved since collected, and known again")
         if listing.skipped.get("waiting"):
-            say(f"{source}waiting until it is packed: {listing.waiting_example}")
+            _tell(f"{source}waiting until it is packed: {listing.waiting_example}")
         if listing.skipped.get("late"):
             artifacts = counted(listing.skipped["late"], "artifact")
-            say(
+            _tell(
                 f"{source}{artifacts} came later than the lateness allows, for example {listing.late_example}"
             )
-            say("    hint: --from with a time before it collects it")
+            _tell("    hint: --from with a time before it collects it")
         if listing.gone:
             artifacts = counted(listing.gone, "artifact")
             pronoun = "it" if listing.gone == 1 else "them"
-            say(f"{source}{artifacts} of the window no longer there; what was collected of {pronoun} is kept")
+            _tell(
+                f"{source}{artifacts} of the window no longer there; what was collected of {pronoun} is kept"
+            )
     waiting = [path for unit in partition.done for path in unit.waiting]
     if waiting:
         files = counted(len(waiting), "file")
-        say(f"  {files} without an end of the last line, which waits for it: {waiting[0]}")
+        _tell(f"  {files} without an end of the last line, which waits for it: {waiting[0]}")
+
+
+def _print_left_out(listing: Listing, source: str) -> None:
+    """Files that may be logs, and are never read as things are."""
+    unfit = listing.skipped.get("layout")
+    if unfit:
+        do_not = "does not" if unfit == 1 else "do not"
+        files = counted(unfit, "file")
+        _tell(f"{source}{files} {do_not} match the file_layout, for example {listing.mismatch_example}")
+    unnamed = listing.skipped.get("name is not UTF-8")
+    if unnamed:
+        _tell(f"{source}{counted(unnamed, 'file')} left out: the name is not UTF-8")
 
 
 def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
@@ -142,14 +175,14 @@ def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
         parts += [f"{listing.known:,} known"] if listing.known else []
         parts += [f"{count:,} {_SKIP_WORDS.get(reason, reason)}" for reason, count in listing.skipped.items()]
         parts += [f"{listing.planned:,} to read"] if listing.planned else []
-        say(f"  source {listing.source}: {', '.join(parts)}")
+        _tell(f"  source {listing.source}: {', '.join(parts)}")
         if listing.mismatch_example:
-            say(f"    for example {listing.mismatch_example}")
+            _tell(f"    for example {listing.mismatch_example}")
         if listing.newest:
-            say(f"    newest: {listing.newest}")
+            _tell(f"    newest: {listing.newest}")
         is_all_empty = listing.listed == listing.skipped.get("empty")
         if not listing.planned and not listing.known and not is_all_empty:
-            say(f"    hint: the window is {_window(window)}; --from and --to choose another")
+            _tell(f"    hint: the window is {_window(window)}; --from and --to choose another")
 
 
 def _is_all_rejected(rows: Rows) -> bool:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from tailpipe.collect.events import Watcher
 from tailpipe.collect.failure import engine_message
 from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
 from tailpipe.collect.limits import RejectLimit
-from tailpipe.collect.outcome import PartitionOutcome, Rows, UnitDone, UnitFailed
+from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
 from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
@@ -148,16 +149,34 @@ class PartitionRun:
             self._run_batch((replace(unit, artifacts=rest),))
 
     def _apply_limit(self, tally: UnitTally) -> None:
-        """A day answers for its rejects as a whole, files without a date each for its own."""
-        if self.reject_limit is None or tally.errors:
+        """A day answers for its rejects as a whole, files without a date each for its own.
+
+        What earlier runs read of it counts, so that it does not matter in how many runs a file grew.
+        """
+        if self.reject_limit is None or tally.errors or not tally.rows.rejected:
             return
         if tally.unit.day is not None:
-            if self.reject_limit.is_exceeded(tally.rows.rejected, tally.rows.read):
-                tally.errors[0, tally.unit.label] = _limit_message(self.reject_limit, tally.rows)
+            message = _limit_message(self.reject_limit, self._records_of_day(tally))
+            if message:
+                tally.errors[0, tally.unit.label] = message
             return
-        for key, rows in tally.by_artifact.items():
-            if self.reject_limit.is_exceeded(rows.rejected, rows.read):
-                tally.errors[key] = _limit_message(self.reject_limit, rows)
+        for (key, rows), record in zip(tally.by_artifact.items(), tally.records, strict=True):
+            message = _limit_message(self.reject_limit, [record]) if rows.rejected else None
+            if message:
+                tally.errors[key] = message
+
+    def _records_of_day(self, tally: UnitTally) -> list[ArtifactRecord]:
+        """All artifacts of the unit's day as they will be known after it."""
+        known = {record.key: record for record in self._known_by_day.get(tally.unit.day, ())}
+        return list((known | {record.key: record for record in tally.records}).values())
+
+    @cached_property
+    def _known_by_day(self) -> dict[date | None, list[ArtifactRecord]]:
+        by_day: dict[date | None, list[ArtifactRecord]] = {}
+        for record in self.plan.state.artifacts.values():
+            if record.span is not None:
+                by_day.setdefault(record.span.start.date(), []).append(record)
+        return by_day
 
     def _commit(self, tally: UnitTally) -> None:
         rows = tally.rows
@@ -270,8 +289,11 @@ def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) 
     return [file for file in files if file.partition_values["tp_date"] in days]
 
 
-def _limit_message(limit: RejectLimit, rows: Rows) -> str:
-    return f"{rows.rejected:,} of {rows.read:,} records were rejected, which is more than max_rejects = {limit.text}"
+def _limit_message(limit: RejectLimit, records: Iterable[ArtifactRecord]) -> str | None:
+    rejected, read = map(sum, zip(*((record.rejected, record.rows) for record in records), strict=True))
+    if not limit.is_exceeded(rejected, read):
+        return None
+    return f"{rejected:,} of {read:,} records were rejected, which is more than max_rejects = {limit.text}"
 
 
 def _unit_message(tally: UnitTally) -> str:

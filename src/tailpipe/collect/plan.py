@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
+from functools import cached_property
 
 import msgspec
 
@@ -84,7 +85,8 @@ class Unit:
 class Listing:
     """What one source showed, and why things were left alone. Texts are examples.
 
-    `matched` are those that could be logs of this source: they fit the layout, and can be read.
+    `matched` are those that could be logs of this source: they fit the layout, and can be read. `twice` are new to
+    this source and were collected by another one of the partition.
     """
 
     source: str
@@ -98,6 +100,8 @@ class Listing:
     replaced: int = 0
     moved: int = 0
     gone: int = 0
+    twice: int = 0
+    twice_example: str | None = None
     late_example: str | None = None
     waiting_example: str | None = None
     replaced_example: str | None = None
@@ -186,6 +190,7 @@ class _FeedPlan:
     examples: dict[str, str] = field(default_factory=dict)
     known: int = 0
     moved: int = 0
+    twice: int = 0
 
     def run(self) -> Listing:
         found, newest_outside = self._list()
@@ -211,6 +216,8 @@ class _FeedPlan:
             replaced=actions[Action.REPLACE],
             moved=self.moved,
             gone=self._gone(sightings) if self.is_overwrite else 0,
+            twice=self.twice,
+            twice_example=self.examples.get("twice"),
             late_example=self.examples.get("late"),
             waiting_example=self.examples.get("waiting"),
             replaced_example=self.examples.get("replaced"),
@@ -334,8 +341,26 @@ class _FeedPlan:
 
     def _add(self, planned: PlannedArtifact) -> None:
         self.planned.append(planned)
+        artifact = planned.artifact
         if planned.action is Action.REPLACE:
-            self.examples.setdefault("replaced", planned.artifact.location)
+            self.examples.setdefault("replaced", artifact.location)
+        if planned.record is None:
+            self._note_other_source(artifact)
+
+    def _note_other_source(self, artifact: Artifact) -> None:
+        other = self._other_sources.get((artifact.location, artifact.version))
+        if other is not None:
+            self.twice += 1
+            self.examples.setdefault("twice", f"{artifact.location} (source {other})")
+
+    @cached_property
+    def _other_sources(self) -> dict[tuple[str, str], str]:
+        """Names of the sources that collected an artifact, by its place and version."""
+        own = self.feed.source.name
+        records = self.state.artifacts.values()
+        return {
+            (record.location, record.version): record.source for record in records if record.source != own
+        }
 
     def _gone(self, sightings: Iterable[Sighting]) -> int:
         """Artifacts of the window that the source no longer has: what was collected of them stays."""

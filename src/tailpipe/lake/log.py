@@ -222,7 +222,7 @@ class TableLog:
             ) from error
 
     def _failed(self, change: Change, error: Exception) -> LakeError:
-        what = f"commit of {change.partition} {change.unit} failed: {delta_message(error)}"
+        what = f"commit of {f'{change.partition} {change.unit}'.rstrip()} failed: {delta_message(error)}"
         return LakeError(
             f"{self.location}: {what}. Nothing of it is visible.",
             hint="check that the folder can be written and the disk has room, then collect again",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -247,3 +248,15 @@ def test_batches_keep_the_order_and_count_compressed_bytes_as_what_they_become()
     assert [len(batch) for batch in batches(packed, 200)] == [1, 1, 1]
     assert [unit.number for batch in batches(plain, 200) for unit in batch] == [0, 1, 2, 3]
     assert list(batches([])) == []
+
+
+def test_a_file_that_another_source_of_the_partition_collected_is_told(undated: Site) -> None:
+    undated.write("a.log", line("2024-06-01T00:00:00"))
+    undated.write("b.log", line("2024-06-01T00:00:00"))
+    undated.run()
+    assert undated.plan().listings[0].twice == 0
+    renamed = replace(undated.feed, source=replace(undated.feed.source, name="file_2"))
+    undated.target = replace(undated.target, feeds=(renamed,))
+    (listing,) = undated.plan().listings
+    assert (listing.planned, listing.twice) == (2, 2)
+    assert listing.twice_example == f"{undated.path('a.log')} (source file)"
