@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import cycle
 from pathlib import Path
 
 from forks import Ended, Forks
@@ -102,11 +101,11 @@ def all_points(steps: Mapping[str, int]) -> list[Point]:
     return points
 
 
-def half_of(points: Sequence[Point]) -> list[Point]:
-    """All commits; of other steps only before or only after, in turns."""
-    turns = cycle((BEFORE, AFTER, AFTER, BEFORE))
-    return [
-        point
-        for point, moment in zip(points, turns, strict=False)
-        if point.moment == moment or point.name.startswith(COMMITS)
+def some_points(steps: Mapping[str, int], turn: int) -> list[Point]:
+    """Commits as above; of other steps a third, another one at every turn, before or after."""
+    points = all_points(steps)
+    commits = [point for point in points if point.name.startswith(COMMITS)]
+    others = [point for point in points if point not in commits]
+    return commits + [
+        others[2 * number + (number + turn) % 2] for number in range(turn % 3, len(others) // 2, 3)
     ]

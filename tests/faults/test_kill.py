@@ -103,7 +103,6 @@ def assert_made_up(home: Home, clean_rows: list[dict[str, Any]]) -> None:
     [
         ("sail", "tp_partition=*/*/*/*.parquet", False),
         ("sail", f"_delta_log/{2:020d}.json", False),
-        pytest.param("spark", "tp_partition=*/*/*/*.parquet", False, marks=pytest.mark.slow),
         pytest.param("spark", f"_delta_log/{1:020d}.json", False, marks=pytest.mark.slow),
         pytest.param("spark", "tp_partition=*/*/*/*.parquet", True, marks=pytest.mark.slow),
     ],
@@ -132,22 +131,6 @@ def test_kill_minus_nine(
     after = Home(home.folder, {"TAILPIPE_ENGINE": "sail"})
     assert_made_up(after, clean_rows)
     assert after.collect()["rows"]["in"] == 0
-
-
-def test_a_reader_beside_a_collection_sees_whole_days_only(
-    tmp_path: Path, logs: Path, clean_rows: list[dict[str, Any]]
-) -> None:
-    home = make_home(tmp_path / "home", logs, "sail")
-    process = home.start("collect", "--from", "2024-01-01", "--progress=false")
-    seen = [0]
-    while process.poll() is None:
-        days = visible_days(home)
-        assert set(days.values()) <= {LINES_PER_DAY * FILES_PER_DAY}
-        assert days.total() >= seen[-1]
-        seen.append(days.total())
-    assert process.returncode == 0, process.communicate()
-    process.communicate()
-    assert stored_rows(home.data / "app_log") == clean_rows
 
 
 def test_a_write_that_fails_midway_shows_nothing_of_its_day(
