@@ -7,12 +7,14 @@ for a file that left its old place: equal files at two living places are two art
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 
 import msgspec
 
+from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.sources.artifact import Artifact, Mark, Recognising, Source
@@ -120,7 +122,7 @@ class _Recogniser:
             return None
         if artifact.size_bytes == record.size_bytes and not record.waiting_bytes:
             return Relation.SAME
-        return Relation.GROWN if self.shape != DOCUMENT else Relation.CHANGED
+        return self._more
 
     def _elsewhere(
         self, unplaced: Sequence[Artifact], found: Sequence[Artifact]
@@ -139,9 +141,23 @@ class _Recogniser:
             record = self._first_held(artifact, candidates, places)
             if record is not None:
                 self.seen.add(record.identity)
-                is_whole = artifact.size_bytes == record.offset
-                relation = Relation.SAME if is_whole or self.shape == DOCUMENT else Relation.GROWN
+                relation = Relation.SAME if self._is_whole(artifact, record, head) else self._more
                 yield artifact.location, Sighting(artifact, relation, record.identity, record)
+
+    @property
+    def _more(self) -> Relation:
+        """What content is that holds what was read, and may hold more."""
+        return Relation.GROWN if self.shape != DOCUMENT else Relation.CHANGED
+
+    def _is_whole(self, artifact: Artifact, record: ArtifactRecord, head: bytes) -> bool:
+        """Whether content that moved is known to end where it was read to. The size of a packed file alone says
+        nothing of that: it may be that of the plain one by chance.
+        """
+        if artifact.size_bytes != record.offset:
+            return artifact.size_bytes == record.size_bytes and not record.waiting_bytes
+        with suppress(OSError, ArtifactError), self.source.open(artifact) as stored:
+            return stored.read(len(head)) == head
+        return False
 
     def _may_have_left(self, record: ArtifactRecord, places: set[str]) -> bool:
         """Cheap to say: whether it left is asked of those whose beginning turned up elsewhere."""

@@ -145,6 +145,39 @@ def test_gzip_after_rotation(site: Site) -> None:
     assert seen(site)["app.log.1.gz"] == ("same", "app.log")
 
 
+def test_a_packed_file_as_large_as_what_was_read_of_the_plain_one_may_hold_more(site: Site) -> None:
+    site.write("app.log", lines(*range(10)))
+    site.run()
+    read = site.path("app.log").read_text()
+    more = lines(*range(10, 60))
+    site.path("app.log").unlink()
+    site.write("app.log.1.gz", read + more)
+    packed = site.path("app.log.1.gz")
+    with packed.open("ab") as file:
+        file.write(bytes(len(read) - packed.stat().st_size))
+    assert packed.stat().st_size == len(read)
+    assert seen(site) == {"app.log.1.gz": ("grown", "app.log")}
+
+
+def test_a_packed_file_that_only_moves_is_not_read_again(site: Site) -> None:
+    site.write("app.log.1.gz", lines(1, 2))
+    site.run()
+    site.move("app.log.1.gz", "app.log.2.gz")
+    assert seen(site) == {"app.log.2.gz": ("same", "app.log.1.gz")}
+    assert site.run().units == ()
+
+
+def test_a_document_that_grew_before_it_moved_is_a_new_version(tmp_path: Path) -> None:
+    site = Site(tmp_path, make_target(tmp_path, format="json.default"))
+    site.write("a.json", '{"at": "2024-06-10"}\n')
+    site.run()
+    site.move("a.json", "b.json")
+    assert seen(site) == {"b.json": ("same", "a.json")}
+    site.append("b.json", '{"at": "2024-06-11"}\n')
+    assert seen(site) == {"b.json": ("changed", "a.json")}
+    assert done(site, site.run()) == [("b.json", "replace")]
+
+
 def test_a_chain_of_packed_files(site: Site) -> None:
     site.write("app.log", lines(0))
     site.run()
