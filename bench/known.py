@@ -19,7 +19,7 @@ NAME = "known-artifacts"
 FIRST_DAY = date(2025, 9, 1)
 DAYS = [FIRST_DAY + timedelta(days=number) for number in range(365)]
 LAYOUTS = {"dated": "%{YEAR:year}/%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA}.log", "undated": None}
-HEADER = ("contender", "seconds", "cpu s", "x walk", "known", "commits", "peak MB")
+HEADER = ("contender", "seconds", "cpu s", "cpu x walk", "known", "commits", "peak MB")
 WALK = """
 import os, sys
 print(sum(os.stat(os.path.join(folder, name)).st_size > 0
