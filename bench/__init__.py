@@ -1,1 +1,1 @@
-"""Measures the installed `tailpipe collect`: against plain DuckDB on the same files, and what known files and days cost."""
+"""Measures the installed `tailpipe collect`: against plain DuckDB, and what known files and many days cost."""
