@@ -159,12 +159,12 @@ class Model:
         end = HOURS if run.end is None else run.end
         if run.start is not None or not self._asked(source):
             start = now - LOOKBACK_HOURS if run.start is None else run.start
-            wanted = range(start, end)
+            wanted = frozenset(range(start, end))
         else:
-            wanted = [hour for hour in self._going_on(source, now) if hour < end]
+            wanted = frozenset(hour for hour in self._going_on(source, now) if hour < end)
         if not wanted:
             raise EmptyWindow
-        return frozenset(wanted)
+        return wanted
 
     def _going_on(self, source: str, now: int) -> Hours:
         """What was asked for and not looked at since, and all from the last collected point on.

@@ -34,6 +34,8 @@ from tailpipe.plugins.registry import load_registry
 from tailpipe.times import Window, parse_lookback
 
 HORIZONS = Horizons(parse_lookback("6d"), parse_lookback("2d"))
+# A failing history is made as short as it can be before it is shown, which takes minutes.
+pytestmark = pytest.mark.timeout(900)
 EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "100"))
 
 
