@@ -214,7 +214,7 @@ def test_a_failed_day_makes_exit_code_one_and_leaves_the_others(home: Home) -> N
     assert done.returncode == 1
     assert "failed: 2024-06-02: " in done.stdout
     assert "the day stays pending" in done.stdout
-    assert "1 unit failed; the next run over the same window takes it up again" in done.stdout
+    assert "1 unit failed; the next run takes it up again" in done.stdout
     assert home.query("select count(*)::int as n from app_log") == [{"n": 4}]
     home.write("2024-06-02.jsonl", good)
     assert home.collect()["rows"]["stored"] == 2

@@ -54,9 +54,7 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
     say(f"total: {balance(rows)}  ({seconds(outcome.seconds)}{rate})")
     if outcome.failed:
         pronoun = "it" if len(outcome.failed) == 1 else "them"
-        say(
-            f"{counted(len(outcome.failed), 'unit')} failed; the next run over the same window takes {pronoun} up again"
-        )
+        say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes {pronoun} up again")
 
 
 def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
