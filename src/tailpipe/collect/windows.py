@@ -65,13 +65,14 @@ def wanted_windows(
     else:
         windows = _going_on(state, source, known, horizons.lateness, now)
         listed = Window(min(windows[0].start, now - horizons.lookback), END_OF_TIME)
+    begins = windows[0].start
     if asked.end is not None:
         windows = without(windows, [Window(asked.end, END_OF_TIME)])
         listed = Window(listed.start, asked.end)
     windows = tuple(window for window in windows if not window.is_empty)
     if not windows or listed.is_empty:
         raise UsageError(
-            f"the window is empty: without --from it begins {listed.start:%Y-%m-%d %H:%M}, which is not before --to.",
+            f"the window is empty: without --from it begins {begins:%Y-%m-%d %H:%M}, which is not before --to.",
             hint="give --from too",
         )
     return Wanted(windows, listed, merge([*known, *windows]))

@@ -146,6 +146,13 @@ def test_to_before_all_that_is_wanted_asks_for_from(known: PartitionState | None
     assert error.value.hint == "give --from too"
 
 
+def test_the_beginning_of_an_empty_window_is_that_of_what_is_wanted_and_not_of_what_is_listed() -> None:
+    """Listed is the lookback, wanted only what was asked for once: --to lies between their beginnings."""
+    known = state((window("2024-06-10", "2024-06-12"),), (window("2024-06-10", "2024-06-12"),))
+    with pytest.raises(UsageError, match="it begins 2024-06-10 00:00, which is not before --to"):
+        wanted(known, end=NOW - 20 * DAY)
+
+
 def test_a_claim_beyond_now_was_made_by_a_wrong_clock() -> None:
     """A run a year ahead said that all up to then was covered. Back at the right time nothing of it is believed."""
     ahead = NOW + 365 * DAY
