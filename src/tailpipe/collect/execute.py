@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.log import Change, TableLog, column_names
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.lake.removal import LiveFile, RejectRemoval, by_prefix, remove_artifacts, remove_rejects
-from tailpipe.times import days_between
+from tailpipe.times import Window, merge, midnight
 
 if TYPE_CHECKING:
     from tailpipe.engine.session import Session
@@ -280,13 +280,17 @@ def _scratch_folder() -> Iterator[Path]:
 
 def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) -> list[LiveFile]:
     """Files that can hold rows of the artifacts, by the days of their rows."""
-    days = {
-        day.isoformat()
+    spans = merge(
+        Window(midnight(record.first.date()), record.last + timedelta.resolution)
         for record in records
         if record.first and record.last
-        for day in days_between(record.first, record.last)
-    }
-    return [file for file in files if file.partition_values["tp_date"] in days]
+    )
+
+    def may_hold(file: LiveFile) -> bool:
+        day = midnight(date.fromisoformat(file.partition_values["tp_date"]))
+        return any(span.contains(day) for span in spans)
+
+    return [file for file in files if may_hold(file)]
 
 
 def _limit_message(limit: RejectLimit, records: Iterable[ArtifactRecord]) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 
 from tailpipe.collect.outcome import PartitionOutcome
 from tailpipe.collect.plan import PartitionPlan
@@ -15,8 +15,7 @@ from tailpipe.collect.windows import END_OF_TIME, claimed
 from tailpipe.errors import ConflictError
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import Failure, RunReport
-from tailpipe.lake.state import PartitionState, without
-from tailpipe.times import Window, day_window
+from tailpipe.lake.state import PartitionState, failed_day, without
 
 KIND = "run"
 # So many manifests may have to be read to know a partition before a snapshot takes their place.
@@ -66,7 +65,7 @@ class Ending:
         )
 
     def _change(self) -> Change:
-        failed = [window for failure in self.outcome.failed if (window := _day(failure.label))]
+        failed = [window for failure in self.outcome.failed if (window := failed_day(failure.label))]
         covered = {
             source: claimed(windows, failed, self.started_at) for source, windows in self.plan.asked.items()
         }
@@ -123,10 +122,3 @@ def snapshot(partition: str, run: str, state: PartitionState) -> Change:
         report=state.last_run,
         is_snapshot=True,
     )
-
-
-def _day(label: str) -> Window | None:
-    try:
-        return day_window(date.fromisoformat(label))
-    except ValueError:
-        return None

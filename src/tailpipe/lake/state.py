@@ -108,7 +108,7 @@ class _Folding:
 
     def _uncover(self, header: Header) -> None:
         """A day that failed is pending again, though an earlier run may have found it complete."""
-        failed = [day for failure in header.failures if (day := _day(failure.label))]
+        failed = [day for failure in header.failures if (day := failed_day(failure.label))]
         for source in self.covered.keys() & header.asked.keys():
             self.covered[source] = without(self.covered[source], failed)
 
@@ -141,11 +141,12 @@ def _without_rows(record: ArtifactRecord, deleted: Windows, kept: Windows) -> Ar
 
 def _touches(windows: Windows, label: str) -> bool:
     """Runs cover no day that failed in them. What has no day is settled by any run that ended."""
-    day = _day(label)
+    day = failed_day(label)
     return day is None or any(window.overlaps(day) for window in windows)
 
 
-def _day(label: str) -> Window | None:
+def failed_day(label: str) -> Window | None:
+    """The day that a failure's label names; None for an artifact without a date."""
     try:
         return day_window(date.fromisoformat(label))
     except ValueError:
