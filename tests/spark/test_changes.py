@@ -123,3 +123,36 @@ def test_equal_files_at_two_places_both_count(place: Place) -> None:
     place.write("b.log", lines(0, 3))
     assert place.collect(start=JUNE).rows.stored == 3
     assert sizes(place) == [0, 0, 1, 1, 2, 2]
+
+
+def test_sources_may_be_renamed_and_files_move_between_them(place: Place) -> None:
+    """A source without a label has its name by its number: one that is put before it takes that name."""
+
+    def configure(*folders: str) -> None:
+        sources = "".join(f'source "file" {{ paths = ["LOGS/{folder}"] }}\n' for folder in folders)
+        place.configure(f'{APP_TABLE} partition "app_log" "one" {{ {sources} }}')
+
+    place.write("a/app.log", lines(0, 3))
+    place.write("b/app.log", lines(3, 5))
+    configure("a")
+    place.collect(start=JUNE)
+    configure("b", "a")
+    assert place.collect(start=JUNE).rows.stored == 2
+    place.write("a/app.log", lines(0, 3) + lines(5, 7) + "bad\n")
+    assert place.collect(start=JUNE).rows.stored == 2
+    (place.logs / "a" / "app.log").rename(place.logs / "b" / "old.log")
+    assert place.collect(start=JUNE).rows.read == 0
+    assert place.collect(start=JUNE, is_overwrite=True).rows.read == 8
+    assert sizes(place) == list(range(7))
+    assert len(place.rejects("app_log")) == 1
+    assert len(set(only(place.rows("app_log"), "tp_id"))) == 7
+
+
+def test_two_sources_over_one_folder_both_count(place: Place) -> None:
+    source = 'source "file" { paths = ["LOGS"] }'
+    place.configure(f'{APP_TABLE} partition "app_log" "one" {{ {source} }}')
+    place.write("app.log", lines(0, 3))
+    place.collect(start=JUNE)
+    place.configure(f'{APP_TABLE} partition "app_log" "one" {{ {source}\n{source} }}')
+    assert place.collect(start=JUNE).rows.stored == 3
+    assert place.collect(start=JUNE).rows.stored == 0

@@ -128,9 +128,9 @@ def make_slot(
     is_reread = planned.action is Action.WIDEN
     return ArtifactSlot(
         unit=unit.key,
-        source=feed.source.name,
+        source=planned.source(target),
         location=artifact.location,
-        id_prefix=id_prefix(target.name, feed.source.name, planned.identity),
+        id_prefix=id_prefix(target.name, planned.source(target), planned.identity),
         constants={
             **artifact_constants(artifact),
             "tp_table": target.config.table,

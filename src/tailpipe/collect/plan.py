@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
@@ -17,7 +17,7 @@ from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, want
 from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.manifest import ArtifactRecord, Windows
-from tailpipe.lake.state import PartitionState, without
+from tailpipe.lake.state import Key, PartitionState, without
 from tailpipe.sources.artifact import Artifact, Recognising, Skipped
 from tailpipe.sources.fingerprint import can_read_on
 from tailpipe.times import Window, merge
@@ -52,6 +52,10 @@ class PlannedArtifact:
     @property
     def key(self) -> tuple[int, str]:
         return self.feed, self.artifact.location
+
+    def source(self, target: Target) -> str:
+        """The name of the source that it is known by: the one that showed it first."""
+        return self.record.source if self.record else target.feeds[self.feed].source.name
 
     @property
     def size_bytes(self) -> int:
@@ -154,7 +158,10 @@ def plan_partition(
         )
         for number, feed in enumerate(target.feeds)
     ]
-    listings = tuple(plan.run() for plan in plans)
+    for plan in plans:
+        plan.look()
+    orphans = _orphans(target, state, plans)
+    listings = tuple(plan.run(orphans) for plan in plans)
     planned = [item for plan in plans for item in plan.planned]
     windows = [window for plan in plans for window in plan.wanted.windows]
     return PartitionPlan(
@@ -167,6 +174,25 @@ def plan_partition(
         tuple(record for plan in plans for record in plan.renamed),
         is_overwrite,
     )
+
+
+def _orphans(target: Target, state: PartitionState, plans: Sequence[_FeedPlan]) -> dict[Key, ArtifactRecord]:
+    """Records of sources that are not there any more, or no longer show what the records are of.
+
+    A source without a label is named by its number: one that is put before it takes its name. What is shown by another
+    source now is still the same artifact. Sources that this run leaves alone keep theirs.
+    """
+    configured = {source.name for source in target.config.sources}
+    records = state.artifacts.values()
+    if len(configured) == 1 and all(record.source in configured for record in records):
+        return {}
+    shown = {plan.feed.source.name: {artifact.location for artifact in plan.found} for plan in plans}
+    return {
+        record.key: record
+        for record in records
+        if record.source not in configured
+        or (record.source in shown and record.location not in shown[record.source])
+    }
 
 
 def stream_prefix(target: Target, source: str, identity: str) -> str:
@@ -184,6 +210,8 @@ class _FeedPlan:
     wanted: Wanted
     now: datetime
     is_overwrite: bool
+    found: list[Artifact] = field(default_factory=list)
+    newest_outside: str | None = None
     planned: list[PlannedArtifact] = field(default_factory=list)
     renamed: list[ArtifactRecord] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -192,16 +220,30 @@ class _FeedPlan:
     moved: int = 0
     twice: int = 0
 
-    def run(self) -> Listing:
-        found, newest_outside = self._list()
+    def look(self) -> None:
+        """Lists the source."""
+        for item in self.feed.source.list(self.wanted.listed):
+            if isinstance(item, Artifact):
+                self.found.append(item)
+                continue
+            self._skip(item.reason, item)
+            if item.reason == "outside window":
+                self.newest_outside = max(self.newest_outside or "", item.location)
+
+    def run(self, orphans: dict[Key, ArtifactRecord]) -> Listing:
+        """Takes what it recognises out of the orphans."""
+        found = self.found
         listed = len(found) + sum(self.skipped.values())
         unfit = listed - len(found) - self.skipped["outside window"]
         shape = getattr(self.feed.format, "shape", DOCUMENT)
+        foreign = [record for record in orphans.values() if record.source != self.feed.source.name]
         sightings = recognise(
-            self.feed.source, shape, self.state.artifacts, found, self.wanted.listed, self.now
+            self.feed.source, shape, self.state.artifacts, found, self.wanted.listed, self.now, foreign
         )
         for sighting in sightings:
             self._consider(sighting, shape)
+            if orphans and sighting.record is not None:
+                orphans.pop(sighting.record.key, None)
         newest = max(found, key=_recency, default=None)
         actions = Counter(item.action for item in self.planned)
         return Listing(
@@ -222,20 +264,8 @@ class _FeedPlan:
             waiting_example=self.examples.get("waiting"),
             replaced_example=self.examples.get("replaced"),
             mismatch_example=self.examples.get("layout"),
-            newest=newest.location if newest else newest_outside,
+            newest=newest.location if newest else self.newest_outside,
         )
-
-    def _list(self) -> tuple[list[Artifact], str | None]:
-        found: list[Artifact] = []
-        newest_outside: str | None = None
-        for item in self.feed.source.list(self.wanted.listed):
-            if isinstance(item, Artifact):
-                found.append(item)
-                continue
-            self._skip(item.reason, item)
-            if item.reason == "outside window":
-                newest_outside = max(newest_outside or "", item.location)
-        return found, newest_outside
 
     def _skip(self, reason: str, item: Artifact | Skipped) -> None:
         self.skipped[reason] += 1

@@ -69,9 +69,13 @@ def recognise(
     found: Sequence[Artifact],
     listed: Window,
     now: datetime,
+    orphans: Iterable[ArtifactRecord] = (),
 ) -> list[Sighting]:
-    """One sighting per artifact, in the order in which they were listed."""
-    return _Recogniser(source, shape, records, listed, now).run(found)
+    """One sighting per artifact, in the order in which they were listed.
+
+    `orphans` are records of sources that no longer show what they are of: it may lie in this one now.
+    """
+    return _Recogniser(source, shape, records, listed, now, tuple(orphans)).run(found)
 
 
 @dataclass
@@ -81,12 +85,13 @@ class _Recogniser:
     records: Mapping[tuple[str, str], ArtifactRecord]
     listed: Window
     now: datetime
-    seen: set[str] = field(default_factory=set)
+    orphans: tuple[ArtifactRecord, ...] = ()
+    seen: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         own = [record for record in self.records.values() if record.source == self.source.name]
-        self.own = {record.identity: record for record in own}
-        self.at = {record.location: record for record in own}
+        self.own = {record.key: record for record in (*self.orphans, *own)}
+        self.at = {record.location: record for record in (*self.orphans, *own)}
         self.recognising = self.source if isinstance(self.source, Recognising) else None
 
     def run(self, found: Sequence[Artifact]) -> list[Sighting]:
@@ -107,7 +112,7 @@ class _Recogniser:
         relation = self._relation(artifact, record)
         if relation is None:
             return None
-        self.seen.add(record.identity)
+        self.seen.add(record.key)
         return Sighting(artifact, relation, record.identity, record)
 
     def _relation(self, artifact: Artifact, record: ArtifactRecord) -> Relation | None:
@@ -140,7 +145,7 @@ class _Recogniser:
             candidates = [record for key in heads for record in by_head.get(key, ())]
             record = self._first_held(artifact, candidates, places)
             if record is not None:
-                self.seen.add(record.identity)
+                self.seen.add(record.key)
                 relation = Relation.SAME if self._is_whole(artifact, record, head) else self._more
                 yield artifact.location, Sighting(artifact, relation, record.identity, record)
 
@@ -163,9 +168,7 @@ class _Recogniser:
         """Cheap to say: whether it left is asked of those whose beginning turned up elsewhere."""
         is_expected = record.span is None or record.span.overlaps(self.listed)
         return (
-            record.identity not in self.seen
-            and record.offset > 0
-            and (is_expected or record.location in places)
+            record.key not in self.seen and record.offset > 0 and (is_expected or record.location in places)
         )
 
     def _first_held(
@@ -173,7 +176,7 @@ class _Recogniser:
     ) -> ArtifactRecord | None:
         assert self.recognising is not None
         for record in sorted(candidates, key=lambda record: -record.offset):
-            if record.identity in self.seen:
+            if record.key in self.seen:
                 continue
             mark = mark_of(record)
             has_left = record.location in places or not self.recognising.holds(record.location, mark)
@@ -190,7 +193,7 @@ class _Recogniser:
         record = self.at.get(artifact.location)
         if self._is_being_packed(artifact):
             return Sighting(artifact, Relation.WAITING, artifact.location)
-        is_replaced = record is not None and record.identity not in self.seen
+        is_replaced = record is not None and record.key not in self.seen
         if record is not None and is_replaced and (artifact.span is not None or self.shape == DOCUMENT):
             return Sighting(artifact, Relation.CHANGED, record.identity, record)
         return Sighting(artifact, Relation.NEW, self._new_identity(artifact))
@@ -201,11 +204,12 @@ class _Recogniser:
         return extension in _PACKED and original in self.at and is_fresh(artifact, self.now)
 
     def _new_identity(self, artifact: Artifact) -> str:
-        if artifact.location not in self.own:
+        name = self.source.name
+        if (name, artifact.location) not in self.own:
             return artifact.location
         head = (self.recognising.head(artifact.location) if self.recognising else None) or b""
         identity = f"{artifact.location}#{digest(head)}"
-        return identity if identity not in self.own else f"{identity}-{artifact.version}"
+        return identity if (name, identity) not in self.own else f"{identity}-{artifact.version}"
 
 
 def _by_head(records: Iterable[ArtifactRecord]) -> dict[tuple[int, str], list[ArtifactRecord]]:

@@ -114,7 +114,7 @@ def _record(
         first = min((moment for moment in (known.first, first) if moment), default=None)
         last = max((moment for moment in (known.last, last) if moment), default=None)
     return ArtifactRecord(
-        source=target.feeds[planned.feed].source.name,
+        source=planned.source(target),
         identity=planned.identity,
         location=artifact.location,
         version=artifact.version,
