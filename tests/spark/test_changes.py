@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import shutil
+import tarfile
 from datetime import timedelta
 
 from installed import APP_TABLE, line
@@ -156,3 +158,18 @@ def test_two_sources_over_one_folder_both_count(place: Place) -> None:
     place.configure(f'{APP_TABLE} partition "app_log" "one" {{ {source}\n{source} }}')
     assert place.collect(start=JUNE).rows.stored == 3
     assert place.collect(start=JUNE).rows.stored == 0
+
+
+def test_an_archive_that_got_another_entry_gives_each_record_once(place: Place) -> None:
+    place.configure(UNDATED)
+    for count in (1, 2):
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for number in range(count):
+                content = lines(3 * number, 3 * number + 3).encode()
+                entry = tarfile.TarInfo(f"{number}.log")
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        place.write("logs.tar", buffer.getvalue())
+        place.collect(start=JUNE)
+    assert sizes(place) == list(range(6))

@@ -18,6 +18,7 @@ from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.sources.artifact import Artifact, Mark, Recognising, Source
+from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, digest
 from tailpipe.times import Window
 
@@ -187,16 +188,22 @@ class _Recogniser:
     def _leftover(self, artifact: Artifact) -> Sighting:
         """A new place, or new content in a known one whose old content is nowhere to be seen.
 
-        Lines without a date are a log that was rotated away or emptied: what was collected of it stays. Other things
-        are new versions of what they were.
+        Lines without a date are a log that was rotated away or emptied: what was collected of it stays. Documents,
+        archives and what has a date are new versions of what they were.
         """
         record = self.at.get(artifact.location)
         if self._is_being_packed(artifact):
             return Sighting(artifact, Relation.WAITING, artifact.location)
         is_replaced = record is not None and record.key not in self.seen
-        if record is not None and is_replaced and (artifact.span is not None or self.shape == DOCUMENT):
+        if record is not None and is_replaced and self._is_a_version(artifact):
             return Sighting(artifact, Relation.CHANGED, record.identity, record)
         return Sighting(artifact, Relation.NEW, self._new_identity(artifact))
+
+    def _is_a_version(self, artifact: Artifact) -> bool:
+        """Whether new content means the old one in other words, and does not go on after it."""
+        if artifact.span is not None or self.shape == DOCUMENT or self.recognising is None:
+            return True
+        return is_archive(self.recognising.head(artifact.location) or b"")
 
     def _is_being_packed(self, artifact: Artifact) -> bool:
         """`app.log.1.gz` is written beside `app.log.1`, which goes when it is whole: both hold the same lines."""

@@ -80,12 +80,21 @@ def _rejoined(head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
+def is_archive(head: bytes) -> bool:
+    """Whether plain content is a zip or a tar, of which the entries are the logs."""
+    return head.startswith(_MAGICS["zip"]) or _is_tar(head)
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[257:262] == b"ustar"
+
+
 def kind_of(head: bytes, name: str) -> str | None:
     """gzip, bzip2, xz, zstd, zip, tar, or None for plain bytes."""
     for kind, magic in _MAGICS.items():
         if head.startswith(magic):
             return kind
-    if head[257:262] == b"ustar":
+    if _is_tar(head):
         return "tar"
     expected = next((kind for end, kind in _EXTENSIONS.items() if name.lower().endswith(end)), None)
     if expected == "tar":
