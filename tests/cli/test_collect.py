@@ -57,7 +57,7 @@ def test_a_bad_row_is_quarantined_and_can_be_asked_for(home: Home) -> None:
     done = home.run("collect", "--from", "2024-06-01")
     assert done.returncode == 0
     assert "rows in 2 = stored 1 + filtered 0 + rejected 1" in done.stdout
-    assert "tailpipe.rejects where table_name = 'app_log' and partition = 'one'" in done.stdout
+    assert "see: tailpipe rejects show app_log.one" in done.stdout
     (reject,) = home.query("select artifact, position, reason from tailpipe.rejects")
     assert reject == {"artifact": str(path), "position": 2, "reason": 'size "huge" is not a valid INTEGER'}
 
