@@ -245,3 +245,23 @@ def test_an_end_before_the_lookback_asks_for_a_beginning(home: Home) -> None:
     assert "the window is empty: without --from it begins " in done.stderr
     assert "hint: give --from too" in done.stderr
     assert home.run("collect", "--from", "").returncode == 2
+
+
+def test_a_window_in_the_future_is_refused(home: Home) -> None:
+    home.configure(APP)
+    done = home.run("collect", "--from", "2999-01-01")
+    assert done.returncode == 2
+    assert "--from 2999-01-01 is in the future" in done.stderr
+
+
+def test_a_log_that_goes_on_with_a_bad_line_is_no_failure(home: Home) -> None:
+    """A file of which nothing could be read is one: its format does not fit."""
+    home.configure(APP)
+    path = home.write("app.jsonl", line("2024-06-01T10:00:00Z"))
+    home.collect()
+    path.write_text(path.read_text() + "bad\n")
+    assert home.collect()["rows"]["rejected"] == 1
+    home.write("other.jsonl", "bad\n")
+    done = home.run("collect", "--from", "2024-01-01")
+    assert done.returncode == 1
+    assert "every record was rejected" in done.stdout

