@@ -9,6 +9,7 @@ from tailpipe.collect.plan import Action, Listing, Unit
 from tailpipe.times import Window
 
 UNLISTED = "listing"
+UNRECORDED = "record of the run"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,8 @@ class UnitDone:
 
 @dataclass(frozen=True)
 class UnitFailed:
-    """A unit of which nothing was stored; the next run takes it up again. UNLISTED: the sources were not listed."""
+    """A unit of which nothing was stored; the next run takes it up again. UNLISTED: the sources were not listed;
+    UNRECORDED: nothing is missing but the note that the run ended."""
 
     label: str
     artifacts: int

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.limits import RejectLimit, parse_reject_limit
-from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, RunOutcome, UnitFailed
+from tailpipe.collect.outcome import UNLISTED, UNRECORDED, PartitionOutcome, RunOutcome, UnitFailed
 from tailpipe.collect.plan import PartitionPlan, plan_partition
 from tailpipe.collect.record import Ending
 from tailpipe.collect.target import Target
@@ -128,33 +128,43 @@ class _Runner:
         outcome = PartitionOutcome(target.name, window, (), failed=(failure,))
         state = self._collection.log(target).state(target.config.name)
         if state.version:
-            self._leave_record(PartitionPlan(target, window, state, (), ()), outcome)
+            outcome = self._leave_record(PartitionPlan(target, window, state, (), ()), outcome)
         self._collection.watcher.partition_finished(outcome)
         return outcome
 
-    def _leave_record(self, plan: PartitionPlan, outcome: PartitionOutcome) -> None:
+    def _leave_record(self, plan: PartitionPlan, outcome: PartitionOutcome) -> PartitionOutcome:
+        """What was stored stays stored where the record cannot be written; the next run then looks again."""
         collection = self._collection
         ending = Ending(
             plan, outcome, self._run_id, collection.engine.name, collection.now, datetime.now(UTC)
         )
-        ending.leave(collection.log(plan.target))
+        try:
+            ending.leave(collection.log(plan.target))
+        except LakeError as error:
+            failure = UnitFailed(UNRECORDED, 0, str(error))
+            return replace(outcome, failed=(*outcome.failed, failure))
+        return outcome
 
     def _run(self, plan: PartitionPlan) -> PartitionOutcome:
-        """Plans again, on top of what the other one committed, when another collector was faster."""
+        """Plans again, on top of what the other one committed, when another collector was faster.
+
+        Where the other one takes work off this one, it may be faster as often as it likes.
+        """
         watcher = self._collection.watcher
         done: PartitionOutcome | None = None
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        attempts = 0
+        while attempts < MAX_ATTEMPTS:
             watcher.partition_planned(plan)
             try:
-                outcome = _joined(done, self._run_once(plan))
-                self._leave_record(plan, outcome)
+                outcome = self._leave_record(plan, _joined(done, self._run_once(plan)))
                 watcher.partition_finished(outcome)
                 return outcome
             except _Overtaken as overtaken:
                 done = _joined(done, overtaken.outcome)
-                again = f"Planning again on top of it (attempt {attempt + 1} of {MAX_ATTEMPTS})."
-                watcher.planning_again(f"{overtaken.conflict.message}. {again}")
+                watcher.planning_again(f"{overtaken.conflict.message}. Planning again on top of it.")
+                left = plan.artifact_count
                 plan = self._collection.plan_target(plan.target)
+                attempts = attempts + 1 if plan.artifact_count >= left else 0
         raise LakeError(
             f"{plan.target.name}: other collectors were faster {MAX_ATTEMPTS} times",
             hint="run again when they are done; nothing was lost and nothing was stored twice",

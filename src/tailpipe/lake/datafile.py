@@ -58,6 +58,8 @@ class DataFile:
     def abandon(self) -> None:
         with contextlib.suppress(OSError, pa.ArrowException):
             self.writer.close()
+        # Else it would try once more when it is forgotten, and complain to the terminal.
+        self.writer.is_open = False
         discard(self.filesystem, [f"{self.base}/{self.path}"])
 
 

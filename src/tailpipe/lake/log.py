@@ -11,6 +11,7 @@ import re
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +22,7 @@ import pyarrow as pa
 from tailpipe.errors import ConflictError, LakeError, UnknownOutcome
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.failure import delta_message
-from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.files import sync, table_filesystem
 from tailpipe.lake.layout import LOG, PARTITION_COLUMNS, manifest_path
 from tailpipe.lake.manifest import (
     ArtifactRecord,
@@ -185,6 +186,7 @@ class TableLog:
         from deltalake import CommitProperties, Transaction
         from deltalake.exceptions import CommitFailedError, DeltaError
 
+        before = self._delta.version()
         marks = {_SNAPSHOT_KEY: "true"} if change.is_snapshot else {}
         properties = CommitProperties(
             custom_metadata={
@@ -206,11 +208,26 @@ class TableLog:
             )
         except (DeltaError, OSError) as error:
             # What follows the commit, such as a checkpoint, may fail too: the log knows whether it is there.
-            if self._names(manifest, change):
-                return
-            if isinstance(error, CommitFailedError):
-                raise self._conflict(change.partition) from error
-            raise self._failed(change, error) from error
+            if not self._names(manifest, change):
+                if isinstance(error, CommitFailedError):
+                    raise self._conflict(change.partition) from error
+                raise self._failed(change, error) from error
+        self._sync_entry(manifest, before)
+
+    def _sync_entry(self, manifest: str, before: int) -> None:
+        """The library leaves its entry to the system's buffers: a power cut could leave half of it."""
+        filesystem, base = table_filesystem(self.location)
+        version = before + 1
+        with suppress(OSError):
+            while True:
+                path = f"{base}/{LOG}/{version:020d}.json"
+                with filesystem.open_input_stream(path) as stream:
+                    is_ours = manifest.encode() in stream.read()
+                if is_ours:
+                    sync(filesystem, path)
+                    sync(filesystem, f"{base}/{LOG}")
+                    return
+                version += 1
 
     def _names(self, manifest: str, change: Change) -> bool:
         try:

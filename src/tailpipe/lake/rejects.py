@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tailpipe.lake.columns import PREFIX_LENGTH, Numbers
 from tailpipe.lake.facts import ArtifactSlot, RejectsFact
-from tailpipe.lake.files import sync
+from tailpipe.lake.files import discard, sync
 from tailpipe.lake.layout import rejects_path
 from tailpipe.tables.standard import ENTRY, POSITION, RAW, REASON
 
@@ -41,8 +41,12 @@ def write_rejects(filesystem: Any, base: str, partition: str, rows: pa.Table, un
     relative = rejects_path(partition, uuid.uuid4().hex)
     path = f"{base}/{relative}"
     filesystem.create_dir(path.rsplit("/", 1)[0], recursive=True)
-    pq.write_table(rows, path, filesystem=filesystem, compression="zstd")
-    sync(filesystem, path)
+    try:
+        pq.write_table(rows, path, filesystem=filesystem, compression="zstd")
+        sync(filesystem, path)
+    except BaseException:
+        discard(filesystem, [path])
+        raise
     return RejectsFact(unit, relative, rows.num_rows)
 
 

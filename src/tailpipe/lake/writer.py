@@ -28,11 +28,13 @@ from tailpipe.lake.facts import (
     ArtifactSlot,
     ErrorFact,
     Fact,
+    FileFact,
     ReadFact,
+    RejectsFact,
     RowsFact,
     encode_facts,
 )
-from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.layout import hive_folder
 from tailpipe.lake.rejects import Quarantine
 from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON, engine_name
@@ -70,9 +72,13 @@ class WriteJob:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The function for `mapInArrow`: consumes rows, yields facts."""
         task = _Task(self)
-        for batch in batches:
-            task.take(batch)
-        facts = task.finish()
+        try:
+            for batch in batches:
+                task.take(batch)
+            facts = task.finish()
+        except BaseException:
+            task.discard()
+            raise
         if facts:
             yield pa.RecordBatch.from_pydict({"fact": pa.array(encode_facts(facts), pa.string())})
 
@@ -270,7 +276,8 @@ class _Task:
         return file
 
     def _close(self, folder: _Folder) -> None:
-        self.facts.append(self.open_files.pop(folder).close(folder.unit))
+        self.facts.append(self.open_files[folder].close(folder.unit))
+        del self.open_files[folder]
 
     def finish(self) -> list[Fact]:
         for folder in sorted(self.buffers):
@@ -281,6 +288,17 @@ class _Task:
         touched = np.flatnonzero(self.stored + self.outside + self.rejected)
         self.facts += [self._rows_fact(k) for k in touched.tolist()]
         return self.facts
+
+    def discard(self) -> None:
+        """Frees the room of what no commit will name: the disk may be full of it."""
+        for file in self.open_files.values():
+            file.abandon()
+        written = [
+            fact.path
+            for fact in (*self.facts, *self.quarantine.facts)
+            if isinstance(fact, FileFact | RejectsFact)
+        ]
+        discard(self.filesystem, [f"{self.base}/{path}" for path in written])
 
     def _rows_fact(self, slot: int) -> RowsFact:
         counts = (int(self.stored[slot]), int(self.outside[slot]), int(self.rejected[slot]))

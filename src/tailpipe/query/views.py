@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.failure import delta_message
 from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.restriction import Restriction
 
@@ -129,7 +130,7 @@ def _stored_names(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
         return {name.lower(): name for name in connection.sql(f"FROM {scan}").columns}
     except duckdb.Error as error:
         raise LakeError(
-            f'table "{view.name}" cannot be read at {view.location}: {error}',
+            f'table "{view.name}" cannot be read at {view.location}: {delta_message(error)}',
             "check that the folder is whole and readable",
         ) from error
 
