@@ -1,10 +1,10 @@
-# run: set up, collect the example logs, answer a query.   test: set up, run all tests.
+# run: set up, collect the example logs, answer a query.   test: set up, run the tests.   test-slow: the long ones.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test lint bench docs format lock clean
+.PHONY: run test test-slow lint bench docs format lock clean
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -17,7 +17,11 @@ run: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/tour.sh
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not slow"
+
+# Some two hundred deaths of running commands, and what takes Apache Spark to start again and again.
+test-slow: $(READY)
+	$(BIN)/python -m pytest -m slow
 
 lint: $(READY)
 	$(BIN)/ruff check .
