@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from tailpipe.engine.session import Session
     from tailpipe.lake.facts import Fact
     from tailpipe.tables.standardise import Recipe
+
+_REMOVAL_ATTEMPTS = 10
 
 
 @dataclass
@@ -273,9 +276,16 @@ class PartitionRun:
 
 @contextmanager
 def _scratch_folder() -> Iterator[Path]:
-    # Tasks that an interruption left behind may still write into it.
-    with tempfile.TemporaryDirectory(prefix="tailpipe-counts-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    folder = Path(tempfile.mkdtemp(prefix="tailpipe-counts-"))
+    try:
+        yield folder
+    finally:
+        # Tasks that an interruption left behind may still write into it while it is removed.
+        for _ in range(_REMOVAL_ATTEMPTS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
+            time.sleep(0.02)
 
 
 def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) -> list[LiveFile]:
