@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from forks import Forks
 from scenarios import (
     COLLECT,
@@ -84,6 +85,13 @@ def lake_bytes(home: Home) -> int:
     return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)
 
 
+def stray_files(home: Home) -> list[str]:
+    """Data that no commit names: a disk that is full of it would stay full."""
+    table = home.data / "app_log"
+    known = DeltaTable(str(table)).file_uris() if list(table.glob("_delta_log/*.json")) else []
+    return [str(path) for path in table.glob("tp_partition=*/**/*.parquet") if str(path) not in known]
+
+
 @pytest.mark.parametrize(
     ("scenario", "share"),
     [
@@ -117,7 +125,10 @@ def test_a_full_disk_shows_nothing_by_halves(
         assert full.code in LAKE_ERRORS, told
         assert "No space left" in told or "os error 28" in told, told
         assert "hint:" in told or '"failed"' in told, told
+        assert "Traceback" not in told
         check_whole(stage, visible(forks, home))
+        if scenario is COLLECTING:
+            assert stray_files(home) == []
         mount(home.data, "-o", "remount,size=64m")
         check_recovery(forks, stage, home)
 
