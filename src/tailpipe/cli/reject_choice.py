@@ -8,13 +8,13 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tailpipe.cli.asked_window import whole_window
 from tailpipe.cli.setup import Setup
-from tailpipe.collect.windows import ALWAYS
 from tailpipe.errors import UsageError
 from tailpipe.lake.catalog import list_tables
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.quarantine import files_by_partition
-from tailpipe.times import Window, parse_moment
+from tailpipe.times import Window
 
 Key = tuple[str, str]
 
@@ -60,12 +60,4 @@ def _unknown(word: str, known: Mapping[Key, list[str]]) -> UsageError:
 def rejection_window(arguments: argparse.Namespace, setup: Setup) -> Window | None:
     if arguments.start is None and arguments.end is None:
         return None
-    now = setup.now
-    start = parse_moment(arguments.start, now=now) if arguments.start is not None else ALWAYS.start
-    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else ALWAYS.end
-    if start >= end:
-        raise UsageError(
-            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
-            hint="a date given to --to includes that day",
-        )
-    return Window(start, end)
+    return whole_window(arguments, setup.now)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.lake.manifest import ArtifactRecord, Failure, Windows
-from tailpipe.lake.state import PartitionState
+from tailpipe.lake.state import PartitionState, failed_day
 from tailpipe.times import Window, day_window, days, merge, midnight, subtract
 
 COLLECTED = "collected"
@@ -52,12 +52,12 @@ def cover(state: PartitionState, rows: Mapping[date, int], window: Window, now: 
 
 
 def failures_by_day(state: PartitionState) -> dict[date, Failure]:
-    return {day: failure for failure in state.failures if (day := _day(failure.label)) is not None}
+    return {day.start.date(): failure for failure in state.failures if (day := failed_day(failure.label))}
 
 
 def other_failures(state: PartitionState) -> tuple[Failure, ...]:
     """Of what belongs to no day: files without a date in their path, sources that could not be listed."""
-    return tuple(failure for failure in state.failures if _day(failure.label) is None)
+    return tuple(failure for failure in state.failures if failed_day(failure.label) is None)
 
 
 class _Judge:
@@ -167,13 +167,6 @@ def _rejected(records: Iterable[ArtifactRecord]) -> dict[date, int]:
             if len(own) == 1:
                 rejected[own[0]] += record.rejected
     return rejected
-
-
-def _day(label: str) -> date | None:
-    try:
-        return date.fromisoformat(label)
-    except ValueError:
-        return None
 
 
 def _clock(moment: datetime, day: date | None = None) -> str:

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from datetime import datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tailpipe.collect.windows import AskedWindow
 
 HELP = "Collect logs into the lake."
 
@@ -61,6 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     from pathlib import Path
 
+    from tailpipe.cli.asked_window import asked_window
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.setup import load_setup
@@ -84,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         collection = Collection(
             targets=targets,
             data_dir=setup.data_dir,
-            asked=_asked_window(arguments, setup.now),
+            asked=asked_window(arguments, setup.now, is_past=True),
             engine=engine,
             now=setup.now,
             watcher=watcher,
@@ -100,20 +96,3 @@ def run(arguments: argparse.Namespace) -> int:
         return print_plan(plans, arguments.output)
     print_summary(outcome, arguments.output)
     return exit_code(outcome)
-
-
-def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
-    from tailpipe.collect.windows import AskedWindow
-    from tailpipe.errors import UsageError
-    from tailpipe.times import parse_moment
-
-    start = parse_moment(arguments.start, now=now) if arguments.start is not None else None
-    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else None
-    if start and start > now:
-        raise UsageError(f"--from {arguments.start} is in the future.", hint="T-30d means 30 days ago")
-    if start and end and start >= end:
-        raise UsageError(
-            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
-            hint="a date given to --to includes that day",
-        )
-    return AskedWindow(start, end)

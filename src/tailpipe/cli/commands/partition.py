@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import EXIT_DONE, UsageError
@@ -110,6 +109,7 @@ def _source(setup: Setup, source: SourceConfig) -> Facts:
 
 def _delete(arguments: argparse.Namespace) -> int:
     """Rows leave in one commit. What is left of the sources' artifacts can be collected again."""
+    from tailpipe.cli.asked_window import whole_window
     from tailpipe.cli.confirmation import confirm
     from tailpipe.cli.listing import chosen
     from tailpipe.cli.setup import load_setup
@@ -119,7 +119,7 @@ def _delete(arguments: argparse.Namespace) -> int:
     if arguments.name is None:
         raise UsageError("which partition is meant?", "tailpipe partition list names them")
     setup = load_setup(arguments)
-    window = _window(arguments, setup.now)
+    window = whole_window(arguments, setup.now)
     table, name = chosen(arguments.name, "partition", _entries(setup)).name.split(".", 1)
     words = _window_words(window)
     confirm(f"Delete {words} of {table}.{name}?", arguments.force)
@@ -130,20 +130,6 @@ def _delete(arguments: argparse.Namespace) -> int:
     rejects = f" and {counted(deleted.rejects, 'reject')}" if deleted.rejects else ""
     say(f"{table}.{name}: {counted(deleted.rows, 'row')}{rejects} deleted ({words})")
     return EXIT_DONE
-
-
-def _window(arguments: argparse.Namespace, now: datetime) -> Window:
-    from tailpipe.collect.windows import ALWAYS
-    from tailpipe.times import Window, parse_moment
-
-    start = parse_moment(arguments.start, now=now) if arguments.start is not None else ALWAYS.start
-    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else ALWAYS.end
-    if start >= end:
-        raise UsageError(
-            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
-            hint="a date given to --to includes that day",
-        )
-    return Window(start, end)
 
 
 def _window_words(window: Window) -> str:
