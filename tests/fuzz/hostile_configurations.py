@@ -30,7 +30,8 @@ TYPES = (
     "decimal(99)", "inet", "struct(", "int[", "enum", "", "struct(a int, a int)",
 )  # fmt: skip
 SQL = (
-    "level = 'x'", "size > 1", "upper(level)", "strptime(at, '%Y')", "now()", "a is null", "at like 'x%'", "size >", "1", "",
+    "level = 'x'", "size > 1", "upper(level)", "strptime(at, '%Y')", "now()", "a is null", "at like 'x%'",
+    "size >", "1", "",
     "select 1", "a.b.c", "'", '"',
     "level like '%", "(select 1)", "count(*)", "read_text('x')", "size::int[] [1]", "case when", "x -> '$.a'",
     "level; drop table x", "?", "$1", "regexp_matches(level, '(')", "list_transform([1], x -> x + 1)", "𝒳 = 1",
