@@ -101,7 +101,9 @@ class Place:
 
     def plan(self, *names: str, **asked: Any) -> list[PartitionPlan]:
         """`asked` are keywords of `collection`."""
-        return self.collection(*names, **asked).plan()
+        plans, outcome = self.collection(*names, **asked).plan()
+        assert not outcome.failed, outcome.failed
+        return plans
 
     def collect(self, *names: str, **asked: Any) -> RunOutcome:
         outcome = self.collection(*names, **asked).execute()

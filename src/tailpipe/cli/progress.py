@@ -58,6 +58,7 @@ class Silence:
     def counted(self, counts: Counts) -> None: ...
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None: ...
     def planning_again(self, reason: str) -> None: ...
+    def partition_broken_off(self, outcome: PartitionOutcome) -> None: ...
     def partition_finished(self, outcome: PartitionOutcome) -> None: ...
 
     def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
@@ -84,6 +85,9 @@ class PlainLines(Silence):
 
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
         note(escape_controls(f"{plan.target.name} {failure.label}: failed: {failure.message}"))
+
+    def partition_broken_off(self, outcome: PartitionOutcome) -> None:
+        note(_broken_off_words(outcome))
 
     def planning_again(self, reason: str) -> None:
         note(reason)
@@ -141,6 +145,9 @@ class LiveDisplay(Silence):
             f"{plan.target.name} {failure.label}: failed: {failure.message}", markup=False, highlight=False
         )
 
+    def partition_broken_off(self, outcome: PartitionOutcome) -> None:
+        self._live.console.print(_broken_off_words(outcome), markup=False, highlight=False)
+
     def planning_again(self, reason: str) -> None:
         self._live.console.print(reason, markup=False, highlight=False)
 
@@ -183,6 +190,11 @@ def _kept_words(watcher: Silence) -> str:
         return "Nothing was committed yet."
     units, rows = counted(watcher.units_kept, "unit"), counted(watcher.rows_kept, "row")
     return f"{units} with {rows} committed in this run and kept."
+
+
+def _broken_off_words(outcome: PartitionOutcome) -> str:
+    lines = outcome.failed[-1].message.splitlines()
+    return "\n".join(map(escape_controls, (f"{outcome.name}: failed: {lines[0]}", *lines[1:])))
 
 
 def _unit_words(unit: UnitDone) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from tailpipe.cli.terminal import counted, say, seconds, size
-from tailpipe.collect.outcome import UNLISTED, PartitionOutcome, Rows, RunOutcome
+from tailpipe.collect.outcome import LAKE, UNLISTED, PartitionOutcome, Rows, RunOutcome
 from tailpipe.collect.plan import Action, Listing, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
-from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, EXIT_SOURCE
+from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE
 from tailpipe.query.output.widths import escape_controls
 from tailpipe.times import Window
 
@@ -39,8 +39,10 @@ def exit_code(outcome: RunOutcome) -> int:
     """A partition of which every record was rejected is not done: its format does not fit its logs."""
     if not outcome.failed:
         return EXIT_PARTIAL if any(_is_all_rejected(part) for part in outcome.partitions) else EXIT_DONE
-    only_unlisted = all(failure.label == UNLISTED for failure in outcome.failed)
-    return EXIT_SOURCE if only_unlisted else EXIT_PARTIAL
+    labels = {failure.label for failure in outcome.failed}
+    return {frozenset({UNLISTED}): EXIT_SOURCE, frozenset({LAKE}): EXIT_LAKE}.get(
+        frozenset(labels), EXIT_PARTIAL
+    )
 
 
 def print_summary(outcome: RunOutcome, form: str) -> None:
@@ -57,10 +59,12 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
         say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes {pronoun} up again")
 
 
-def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
+def print_plan(plans: Sequence[PartitionPlan], outcome: RunOutcome, form: str) -> int:
+    """`outcome` are the partitions that could not be planned."""
     if form == "json":
-        say(json.dumps({"partitions": [_plan_json(plan) for plan in plans]}, indent=2))
-        return EXIT_DONE
+        parts = [_plan_json(plan) for plan in plans] + [_partition_json(each) for each in outcome.partitions]
+        say(json.dumps({"partitions": parts}, indent=2))
+        return exit_code(outcome)
     for plan in plans:
         _tell(f"{plan.target.name}  window {_window(plan.window)}")
         for unit in plan.units:
@@ -70,7 +74,9 @@ def print_plan(plans: Sequence[PartitionPlan], form: str) -> int:
         _tell(f"  {counted(len(plan.units), 'unit')}, {total}")
         if not plan.units:
             _print_reasons(plan.listings, plan.window)
-    return EXIT_DONE
+    for partition in outcome.partitions:
+        _print_partition(partition)
+    return exit_code(outcome)
 
 
 def _actions(unit: Unit) -> Counter[Action]:

@@ -10,6 +10,8 @@ from tailpipe.times import Window
 
 UNLISTED = "listing"
 UNRECORDED = "record of the run"
+LAKE = "lake"
+UNEXPECTED = "run"
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,11 @@ class UnitDone:
 
 @dataclass(frozen=True)
 class UnitFailed:
-    """A unit of which nothing was stored; the next run takes it up again. UNLISTED: the sources were not listed;
-    UNRECORDED: nothing is missing but the note that the run ended."""
+    """A unit of which nothing was stored; the next run takes it up again.
+
+    Other labels than a unit's: UNLISTED, the sources were not listed; UNRECORDED, nothing is missing but the note that
+    the run ended; LAKE and UNEXPECTED, the partition's run broke off, and units that are not done were not tried.
+    """
 
     label: str
     artifacts: int

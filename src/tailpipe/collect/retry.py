@@ -74,10 +74,20 @@ class Retry:
     open_engine: Callable[[EngineSettings, Path | None], AbstractContextManager[Session]] = open_session
 
     def execute(self) -> tuple[RetryOutcome, ...]:
+        """Partitions fail alone; the others are tried."""
         self._session: Session | None = None
+        self._engine_error: Exception | None = None
         with ExitStack() as stack:
             self._stack = stack
-            return tuple(self._retry(target) for target in self.targets)
+            return tuple(self._retry_alone(target) for target in self.targets)
+
+    def _retry_alone(self, target: Target) -> RetryOutcome:
+        try:
+            return self._retry(target)
+        except TailpipeError as error:
+            if error is self._engine_error:
+                raise
+            return RetryOutcome(target.name, failure=error.message.rstrip("."))
 
     def _retry(self, target: Target) -> RetryOutcome:
         """Plans again, on top of what the other one committed, when another process was faster."""
@@ -115,7 +125,11 @@ class Retry:
     def _ready_session(self) -> Session:
         if self._session is None:
             self.watcher.waiting_for(f"starting {self.engine.label}")
-            self._session = self._stack.enter_context(self.open_engine(self.engine, self.engine_log))
+            try:
+                self._session = self._stack.enter_context(self.open_engine(self.engine, self.engine_log))
+            except Exception as error:
+                self._engine_error = error
+                raise
         return self._session
 
 

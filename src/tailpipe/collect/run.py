@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -13,7 +14,15 @@ from pathlib import Path
 
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.limits import RejectLimit, parse_reject_limit
-from tailpipe.collect.outcome import UNLISTED, UNRECORDED, PartitionOutcome, RunOutcome, UnitFailed
+from tailpipe.collect.outcome import (
+    LAKE,
+    UNEXPECTED,
+    UNLISTED,
+    UNRECORDED,
+    PartitionOutcome,
+    RunOutcome,
+    UnitFailed,
+)
 from tailpipe.collect.plan import PartitionPlan, plan_partition
 from tailpipe.collect.record import Ending
 from tailpipe.collect.target import Target
@@ -21,7 +30,7 @@ from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWi
 from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError, SourceError
+from tailpipe.errors import ConflictError, LakeError, SourceError, TailpipeError
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.tables.shape import table_schema
@@ -66,12 +75,20 @@ class Collection:
     engine_log: Path | None = None
     open_engine: Callable[[EngineSettings, Path | None], AbstractContextManager[Session]] = open_session
 
-    def plan(self) -> list[PartitionPlan]:
-        """Lists sources and compares with the lake; starts no engine."""
-        return [self.plan_target(target) for target in self.targets]
+    def plan(self) -> tuple[list[PartitionPlan], RunOutcome]:
+        """Lists sources and compares with the lake; starts no engine. Partitions that cannot be planned are told in
+        the outcome."""
+        plans: list[PartitionPlan] = []
+        outcomes: list[PartitionOutcome] = []
+        for target in self.targets:
+            try:
+                plans.append(self.plan_target(target))
+            except Exception as error:
+                outcomes.append(self.broken_off(target, error))
+        return plans, RunOutcome(tuple(outcomes))
 
     def execute(self) -> RunOutcome:
-        """Partitions whose source cannot be listed fail alone; the others are collected."""
+        """Partitions fail alone, whatever the reason; the others are collected."""
         started = time.monotonic()
         self._check_writable()
         with ExitStack() as stack:
@@ -88,6 +105,22 @@ class Collection:
 
     def log(self, target: Target) -> TableLog:
         return TableLog(self.location(target), table_schema(target.table, TYPE_KEY))
+
+    def broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
+        """The outcome of a partition that could not even be planned."""
+        window = Window(self.now, self.now)
+        return PartitionOutcome(target.name, window, (), failed=(self.failure(error),))
+
+    def failure(self, error: Exception) -> UnitFailed:
+        if self.engine_log is not None:
+            with self.engine_log.open("a") as log:
+                traceback.print_exception(error, file=log)
+        if isinstance(error, SourceError):
+            return UnitFailed(UNLISTED, 0, str(error))
+        if isinstance(error, TailpipeError):
+            return UnitFailed(LAKE if isinstance(error, LakeError) else UNEXPECTED, 0, str(error))
+        message = f"unexpected {type(error).__name__}: {error}"
+        return UnitFailed(UNEXPECTED, 0, f"{message}\nhint: run with --debug to see where, and report it")
 
     def _check_writable(self) -> None:
         try:
@@ -111,25 +144,33 @@ class _Runner:
         self._collection = collection
         self._stack = stack
         self._session: Session | None = None
+        self._engine_error: Exception | None = None
         self._engine_start_seconds = 0.0
         self._first_job_seconds = 0.0
         self._run_id = uuid.uuid4().hex
 
     def collect(self, target: Target) -> PartitionOutcome:
+        """Whatever one partition's run raises is its own failure: the next partition is collected all the same."""
+        self._done: PartitionOutcome | None = None
         try:
-            plan = self._collection.plan_target(target)
-        except SourceError as error:
-            return self._unlisted(target, error)
-        return self._run(plan)
-
-    def _unlisted(self, target: Target, error: SourceError) -> PartitionOutcome:
-        failure = UnitFailed(UNLISTED, 0, str(error))
-        window = Window(self._collection.now, self._collection.now)
-        outcome = PartitionOutcome(target.name, window, (), failed=(failure,))
-        state = self._collection.log(target).state(target.config.name)
-        if state.version:
-            outcome = self._leave_record(PartitionPlan(target, window, state, (), ()), outcome)
+            outcome = self._run(self._collection.plan_target(target))
+        except Exception as error:
+            if error is self._engine_error:
+                raise
+            outcome = self._broken_off(target, error)
         self._collection.watcher.partition_finished(outcome)
+        return outcome
+
+    def _broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
+        """The record claims nothing of what this run wanted, so that the next one wants it again."""
+        outcome = _joined(self._done, self._collection.broken_off(target, error))
+        self._collection.watcher.partition_broken_off(outcome)
+        try:
+            state = self._collection.log(target).state(target.config.name)
+        except Exception:
+            return outcome
+        if state.version:
+            self._leave_record(PartitionPlan(target, outcome.window, state, (), ()), outcome)
         return outcome
 
     def _leave_record(self, plan: PartitionPlan, outcome: PartitionOutcome) -> PartitionOutcome:
@@ -140,7 +181,7 @@ class _Runner:
         )
         try:
             ending.leave(collection.log(plan.target))
-        except LakeError as error:
+        except (LakeError, OSError) as error:
             failure = UnitFailed(UNRECORDED, 0, str(error))
             return replace(outcome, failed=(*outcome.failed, failure))
         return outcome
@@ -151,17 +192,14 @@ class _Runner:
         Where the other one takes work off this one, it may be faster as often as it likes.
         """
         watcher = self._collection.watcher
-        done: PartitionOutcome | None = None
         attempts = 0
         while attempts < MAX_ATTEMPTS:
             watcher.partition_planned(plan)
             try:
-                outcome = self._leave_record(plan, _joined(done, self._run_once(plan)))
-                watcher.partition_finished(outcome)
-                return outcome
-            except _Overtaken as overtaken:
-                done = _joined(done, overtaken.outcome)
-                watcher.planning_again(f"{overtaken.conflict.message}. Planning again on top of it.")
+                self._run_once(plan)
+                return self._leave_record(plan, self._done or _nothing(plan))
+            except ConflictError as conflict:
+                watcher.planning_again(f"{conflict.message}. Planning again on top of it.")
                 left = plan.artifact_count
                 plan = self._collection.plan_target(plan.target)
                 attempts = attempts + 1 if plan.artifact_count >= left else 0
@@ -170,11 +208,13 @@ class _Runner:
             hint="run again when they are done; nothing was lost and nothing was stored twice",
         )
 
-    def _run_once(self, plan: PartitionPlan) -> PartitionOutcome:
+    def _run_once(self, plan: PartitionPlan) -> None:
+        """What was done before an error is kept in the lake and in `_done`."""
         from tailpipe.collect.execute import PartitionRun
 
         if not plan.units:
-            return PartitionOutcome(plan.target.name, plan.window, plan.listings)
+            self._done = _joined(self._done, _nothing(plan))
+            return
         run = PartitionRun(
             plan=plan,
             location=self._collection.location(plan.target),
@@ -186,10 +226,9 @@ class _Runner:
             reject_limit=self._collection.defaults.reject_limit(plan.target.config),
         )
         try:
-            return run.execute()
-        except ConflictError as conflict:
-            raise _Overtaken(conflict, run.outcome()) from conflict
+            run.execute()
         finally:
+            self._done = _joined(self._done, run.outcome())
             self._first_job_seconds = self._first_job_seconds or run.first_job_seconds or 0.0
 
     def _ready_session(self) -> Session:
@@ -197,9 +236,13 @@ class _Runner:
             collection = self._collection
             collection.watcher.waiting_for(f"starting {collection.engine.label}")
             started = time.monotonic()
-            self._session = self._stack.enter_context(
-                collection.open_engine(collection.engine, collection.engine_log)
-            )
+            try:
+                self._session = self._stack.enter_context(
+                    collection.open_engine(collection.engine, collection.engine_log)
+                )
+            except Exception as error:
+                self._engine_error = error
+                raise
             self._engine_start_seconds = time.monotonic() - started
         return self._session
 
@@ -212,13 +255,8 @@ class _Runner:
         }
 
 
-class _Overtaken(Exception):
-    """Another collector committed first; `outcome` is what this run had committed before."""
-
-    def __init__(self, conflict: ConflictError, outcome: PartitionOutcome) -> None:
-        super().__init__(conflict.message)
-        self.conflict = conflict
-        self.outcome = outcome
+def _nothing(plan: PartitionPlan) -> PartitionOutcome:
+    return PartitionOutcome(plan.target.name, plan.window, plan.listings)
 
 
 def _joined(earlier: PartitionOutcome | None, later: PartitionOutcome) -> PartitionOutcome:

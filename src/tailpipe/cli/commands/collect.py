@@ -89,10 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
             engine_log=Path("/dev/stderr") if arguments.debug else None,
         )
         if arguments.dry_run:
-            plans = collection.plan()
+            plans, unplanned = collection.plan()
         else:
             outcome = collection.execute()
     if arguments.dry_run:
-        return print_plan(plans, arguments.output)
+        return print_plan(plans, unplanned, arguments.output)
     print_summary(outcome, arguments.output)
     return exit_code(outcome)
