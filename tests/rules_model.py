@@ -158,7 +158,7 @@ class Model:
     def _wanted(self, source: str, run: Run, now: int) -> Hours:
         end = HOURS if run.end is None else run.end
         if run.start is not None or not self._asked(source):
-            start = now - LOOKBACK_HOURS if run.start is None else run.start
+            start = _midnight(now - LOOKBACK_HOURS) if run.start is None else run.start
             wanted = frozenset(range(start, end))
         else:
             wanted = frozenset(hour for hour in self._going_on(source, now) if hour < end)
@@ -178,7 +178,7 @@ class Model:
         days = [known.day for known in self.known if known.source == source and known.day is not None]
         newest = 24 * (max(days, default=HOURS) + 1)
         return pending | ALWAYS & frozenset(
-            range(max(min(asked), min(newest, last_look - LATENESS_HOURS)), HOURS)
+            range(max(min(asked), min(newest, _midnight(last_look - LATENESS_HOURS))), HOURS)
         )
 
     def _effects(self, files: list[LogFile], source: str, wanted: Hours, now: int) -> Iterator[Effect]:
@@ -206,6 +206,10 @@ class Model:
         """A fresh packed file at the side of a known place waits: it may be the same content."""
         original = file.name.removesuffix(".gz")
         return file.is_packed and file.written >= now and any(known.place == original for known in self.known)
+
+
+def _midnight(hour: int) -> int:
+    return hour - hour % 24
 
 
 def _is_wanted(file: LogFile, wanted: Hours) -> bool:

@@ -40,13 +40,18 @@ class Window:
 
 @dataclass(frozen=True)
 class Lookback:
-    """How far back: `moment - lookback`. Months are calendar months, clamped to the month's last day."""
+    """How far back: `moment - lookback`. Months are calendar months, clamped to the month's last day.
+
+    Days and longer units lead to the beginning of a UTC day, which is the unit of collection.
+    """
 
     months: int = 0
     span: timedelta = timedelta()
+    is_of_days: bool = False
 
     def __rsub__(self, moment: datetime) -> datetime:
-        return _months_before(moment, self.months) - self.span
+        before = _months_before(moment, self.months) - self.span
+        return midnight(before.date()) if self.is_of_days else before
 
 
 def parse_lookback(text: str) -> Lookback:
@@ -70,11 +75,11 @@ def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
     """A point in time, in UTC; without a zone it is read as UTC.
 
     A date alone means its midnight; as the end of a window it means the next midnight, so that the day is
-    included.
+    included. So does `T-1d`, which names a day as well; `T-24H` is exact.
     """
     stripped = text.strip()
     if relative := _RELATIVE.fullmatch(stripped):
-        return _before(now, relative[1], text)
+        return _before(now, relative[1], text, is_end)
     try:
         if _ISO_MOMENT.fullmatch(stripped):
             return _in_utc(datetime.fromisoformat(re.sub(r"\s+(?=[Zz+-])", "", stripped).upper()))
@@ -132,13 +137,13 @@ def subtract(window: Window, covered: Iterable[Window]) -> tuple[Window, ...]:
 def _lookback(amount: int, unit: str) -> Lookback:
     match unit:
         case "Y":
-            return Lookback(months=12 * amount)
+            return Lookback(months=12 * amount, is_of_days=True)
         case "m":
-            return Lookback(months=amount)
+            return Lookback(months=amount, is_of_days=True)
         case "W":
-            return Lookback(span=timedelta(weeks=amount))
+            return Lookback(span=timedelta(weeks=amount), is_of_days=True)
         case "d":
-            return Lookback(span=timedelta(days=amount))
+            return Lookback(span=timedelta(days=amount), is_of_days=True)
         case "H":
             return Lookback(span=timedelta(hours=amount))
         case _:
@@ -155,12 +160,14 @@ def _months_before(moment: datetime, months: int) -> datetime:
     return moment.replace(year=year, month=month_index + 1, day=min(moment.day, last_day))
 
 
-def _before(now: datetime, amount: str, text: str) -> datetime:
+def _before(now: datetime, amount: str, text: str, is_end: bool) -> datetime:
     if _AMOUNT.fullmatch(amount) is None:
         message = f'"{text}" is not a point in time. After "T-" comes a number and a unit ({_UNITS}).'
         raise UsageError(message, _unit_hint(amount, "T-"))
     try:
-        return now - parse_lookback(amount)
+        lookback = parse_lookback(amount)
+        moment = now - lookback
+        return moment + timedelta(days=1) if is_end and lookback.is_of_days else moment
     except OverflowError:
         raise UsageError(f'"{text}" is before the calendar begins.', "use a smaller number") from None
 

@@ -46,7 +46,7 @@ def test_first_time_newest_day_first_and_only_the_last_thirty_days(dated: Site) 
     dated.write("notes.txt", "x\n")
     first = dated.plan()
     assert units(first) == ["2024-06-14", "2024-06-01", "2024-05-17"]
-    assert first.window == Window(datetime(2024, 5, 16, 12, tzinfo=UTC), END_OF_TIME)
+    assert first.window == Window(datetime(2024, 5, 16, tzinfo=UTC), END_OF_TIME)
     (listing,) = first.listings
     assert (listing.listed, listing.planned, listing.known) == (5, 3, 0)
     assert listing.skipped == {"layout": 1, "outside window": 1}

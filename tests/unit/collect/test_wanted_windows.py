@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,8 @@ from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window, day_window, merge
 
 DAY = timedelta(days=1)
-LOOKBACK_START, HORIZON = NOW - 30 * DAY, NOW - 2 * DAY
+TODAY = datetime(2024, 6, 15, tzinfo=UTC)
+LOOKBACK_START, HORIZON = TODAY - 30 * DAY, TODAY - 2 * DAY
 
 
 def since(start: datetime) -> Window:
@@ -49,6 +50,7 @@ def wanted(
 
 
 def test_first_the_last_thirty_days_without_an_end() -> None:
+    """From midnight, so that the first of them is whole."""
     assert wanted() == Wanted((since(LOOKBACK_START),), since(LOOKBACK_START), (since(LOOKBACK_START),))
 
 
@@ -90,7 +92,7 @@ def test_going_on_looks_at_the_lateness_horizon() -> None:
 
 def test_going_on_after_a_long_pause_begins_before_the_last_run() -> None:
     """What came late for that run is not lost because the next one is long after it."""
-    last = NOW - 100 * DAY
+    last = TODAY - 100 * DAY
     known = state((since(NOW - 120 * DAY),), (Window(NOW - 120 * DAY, last),), last)
     found = wanted(known)
     assert found.windows == (since(last - 2 * DAY),)

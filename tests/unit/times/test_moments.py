@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, time, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -35,15 +35,16 @@ def utc(*parts: int) -> datetime:
         ("2024-01-01T10:00:00+02", utc(2024, 1, 1, 8)),
         ("2024-01-01T10:00:00.5Z", utc(2024, 1, 1, 10, 0, 0, 500_000)),
         ("2024-01-01T10:00:00.123456789Z", utc(2024, 1, 1, 10, 0, 0, 123_456)),
-        ("T-180d", NOW - timedelta(days=180)),
-        ("t-2W", NOW - timedelta(weeks=2)),
+        ("T-180d", utc(2023, 10, 3)),
+        ("t-2W", utc(2024, 3, 17)),
         ("T-36H", NOW - timedelta(hours=36)),
         ("T-90M", NOW - timedelta(minutes=90)),
-        ("T-1m", utc(2024, 2, 29, 12, 30)),
-        ("T-13m", utc(2023, 2, 28, 12, 30)),
-        ("T-3m", utc(2023, 12, 31, 12, 30)),
-        ("T-1Y", utc(2023, 3, 31, 12, 30)),
-        ("T-0d", NOW),
+        ("T-1m", utc(2024, 2, 29)),
+        ("T-13m", utc(2023, 2, 28)),
+        ("T-3m", utc(2023, 12, 31)),
+        ("T-1Y", utc(2023, 3, 31)),
+        ("T-0d", utc(2024, 3, 31)),
+        ("T-0H", NOW),
     ],
 )
 def test_moment(text: str, expected: datetime) -> None:
@@ -56,10 +57,15 @@ def test_moment(text: str, expected: datetime) -> None:
         ("2024-01-31", utc(2024, 2, 1)),
         ("12/31/2023", utc(2024, 1, 1)),
         ("2024-01-31T00:00:00Z", utc(2024, 1, 31)),
-        ("T-1d", utc(2024, 3, 30, 12, 30)),
+        ("T-1d", utc(2024, 3, 31)),
+        ("T-0d", utc(2024, 4, 1)),
+        ("T-2W", utc(2024, 3, 18)),
+        ("T-1m", utc(2024, 3, 1)),
+        ("T-1Y", utc(2023, 4, 1)),
+        ("T-24H", utc(2024, 3, 30, 12, 30)),
     ],
 )
-def test_a_date_alone_as_end_includes_its_day(text: str, expected: datetime) -> None:
+def test_what_names_a_day_includes_it_as_an_end(text: str, expected: datetime) -> None:
     assert parse_moment(text, now=NOW, is_end=True) == expected
 
 
@@ -106,8 +112,9 @@ def test_what_is_not_a_lookback(text: str) -> None:
 
 
 def test_lookback_is_subtracted_from_a_moment() -> None:
-    assert NOW - parse_lookback("30d") == NOW - timedelta(days=30)
-    assert NOW - parse_lookback("1m") == utc(2024, 2, 29, 12, 30)
+    assert NOW - parse_lookback("36H") == NOW - timedelta(hours=36)
+    assert NOW - parse_lookback("30d") == utc(2024, 3, 1)
+    assert NOW - parse_lookback("1m") == utc(2024, 2, 29)
 
 
 @given(
@@ -121,6 +128,15 @@ def test_lookback_is_subtracted_from_a_moment() -> None:
 def test_an_iso_moment_reads_back_in_any_zone(moment: datetime, offset_minutes: int) -> None:
     local = moment.astimezone(timezone(timedelta(minutes=offset_minutes)))
     assert parse_moment(local.isoformat(), now=NOW) == moment
+
+
+@given(st.datetimes(min_value=datetime(1900, 1, 1)), st.integers(0, 99), st.sampled_from("dWmY"))  # noqa: DTZ001
+def test_days_and_longer_units_name_a_whole_day(moment: datetime, amount: int, unit: str) -> None:
+    """Whatever the time of the day; --from and --to of one text are that day."""
+    now = moment.replace(tzinfo=UTC)
+    start, end = (parse_moment(f"T-{amount}{unit}", now=now, is_end=is_end) for is_end in (False, True))
+    assert start.time() == time() and end - start == timedelta(days=1)
+    assert start == now.replace(hour=0, minute=0, second=0, microsecond=0) - parse_lookback(f"{amount}{unit}")
 
 
 @given(st.datetimes(min_value=datetime(1900, 1, 1)), st.integers(0, 1200))  # noqa: DTZ001

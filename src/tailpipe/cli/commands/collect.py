@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024 or T-30d (units Y m W d H M)",
     )
-    parser.add_argument("--to", dest="end", metavar="TIME", help="the same; a date includes that day")
+    parser.add_argument("--to", dest="end", metavar="TIME", help="the same; a date or T-1d includes that day")
     parser.add_argument(
         "--overwrite",
         action="store_true",
