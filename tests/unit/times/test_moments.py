@@ -135,7 +135,8 @@ def test_days_and_longer_units_name_a_whole_day(moment: datetime, amount: int, u
     """Whatever the time of the day; --from and --to of one text are that day."""
     now = moment.replace(tzinfo=UTC)
     start, end = (parse_moment(f"T-{amount}{unit}", now=now, is_end=is_end) for is_end in (False, True))
-    assert start.time() == time() and end - start == timedelta(days=1)
+    assert start.time() == time()
+    assert end - start == timedelta(days=1)
     assert start == now.replace(hour=0, minute=0, second=0, microsecond=0) - parse_lookback(f"{amount}{unit}")
 
 
