@@ -98,7 +98,7 @@ def test_json_summary_has_a_shape_that_scripts_can_rely_on(home: Home) -> None:
     assert (partition["artifacts"], partition["files"]) == (4, 3)
     (source,) = partition["sources"]
     assert (source["listed"], source["planned"], source["skipped"]) == (5, 4, {"layout": 1})
-    assert source["mismatch_example"] == str(home.logs / "notes.txt")
+    assert source["skip_examples"]["layout"] == str(home.logs / "notes.txt")
 
 
 def test_progress_false_is_silent(home: Home) -> None:

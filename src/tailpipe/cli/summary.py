@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tailpipe.cli.reasons import print_left_out, print_reasons, print_unstored, tell, window_words
 from tailpipe.cli.terminal import counted, say, seconds, size
-from tailpipe.collect.outcome import LAKE, UNLISTED, PartitionOutcome, Rows, RunOutcome
-from tailpipe.collect.plan import Action, Listing, PartitionPlan, Unit
+from tailpipe.collect.listing import Listing
+from tailpipe.collect.outcome import LAKE, PartitionOutcome, Rows, RunOutcome, UnitFailed, unlisted
+from tailpipe.collect.plan import Action, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE
-from tailpipe.query.output.widths import escape_controls
 from tailpipe.times import Window
-
-_SKIP_WORDS = {
-    "layout": "do not match the file_layout",
-    "outside window": "outside the window",
-    "late": "too late",
-    "waiting": "waiting",
-}
-
 
 _ACTION_WORDS = {
     Action.READ_ON: "read on",
@@ -30,19 +23,13 @@ _ACTION_WORDS = {
 }
 
 
-def _tell(text: str) -> None:
-    """One line: a name of a file must not steer the terminal."""
-    say(escape_controls(text))
-
-
 def exit_code(outcome: RunOutcome) -> int:
     """A partition of which every record was rejected is not done: its format does not fit its logs."""
     if not outcome.failed:
         return EXIT_PARTIAL if any(_is_all_rejected(part) for part in outcome.partitions) else EXIT_DONE
-    labels = {failure.label for failure in outcome.failed}
-    return {frozenset({UNLISTED}): EXIT_SOURCE, frozenset({LAKE}): EXIT_LAKE}.get(
-        frozenset(labels), EXIT_PARTIAL
-    )
+    if all(failure.is_unlisted for failure in outcome.failed):
+        return EXIT_SOURCE
+    return EXIT_LAKE if all(failure.label == LAKE for failure in outcome.failed) else EXIT_PARTIAL
 
 
 def print_summary(outcome: RunOutcome, form: str) -> None:
@@ -61,22 +48,33 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
 
 def print_plan(plans: Sequence[PartitionPlan], outcome: RunOutcome, form: str) -> int:
     """`outcome` are the partitions that could not be planned."""
+    code = exit_code(_with_unlisted(plans, outcome))
     if form == "json":
         parts = [_plan_json(plan) for plan in plans] + [_partition_json(each) for each in outcome.partitions]
         say(json.dumps({"partitions": parts}, indent=2))
-        return exit_code(outcome)
+        return code
     for plan in plans:
-        _tell(f"{plan.target.name}  window {_window(plan.window)}")
+        tell(f"{plan.target.name}  window {window_words(plan.window)}")
         for unit in plan.units:
             artifacts = counted(len(unit.artifacts), "artifact")
-            _tell(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}{_action_words(unit)}")
+            tell(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}{_action_words(unit)}")
         total = f"{counted(plan.artifact_count, 'artifact')}, {size(plan.size_bytes)}"
-        _tell(f"  {counted(len(plan.units), 'unit')}, {total}")
+        tell(f"  {counted(len(plan.units), 'unit')}, {total}")
         if not plan.units:
-            _print_reasons(plan.listings, plan.window)
+            print_reasons(plan.listings, plan.window)
+        _print_failures(unlisted(plan.listings))
     for partition in outcome.partitions:
         _print_partition(partition)
-    return exit_code(outcome)
+    return code
+
+
+def _with_unlisted(plans: Sequence[PartitionPlan], outcome: RunOutcome) -> RunOutcome:
+    """As the run of these plans would have failed."""
+    planned = tuple(
+        PartitionOutcome(plan.target.name, plan.window, (), failed=tuple(unlisted(plan.listings)))
+        for plan in plans
+    )
+    return RunOutcome((*planned, *outcome.partitions))
 
 
 def _actions(unit: Unit) -> Counter[Action]:
@@ -91,33 +89,32 @@ def _action_words(unit: Unit) -> str:
 
 
 def _print_partition(partition: PartitionOutcome) -> None:
-    _tell(partition.name)
+    tell(partition.name)
     if partition.done:
         days = counted(len(partition.days), "day")
         read = size(sum(unit.size_bytes for unit in partition.done))
         stored = size(sum(unit.stored_bytes for unit in partition.done))
         files = counted(sum(unit.files for unit in partition.done), "file")
-        _tell(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
-        _tell(f"  {balance(partition.rows)}")
-    if partition.rows.outside:
-        stored_before = "stored before or " if partition.has_reread else ""
-        rows = counted(partition.rows.outside, "row")
-        _tell(f"  {rows} {stored_before}outside the window {_window(partition.window)}")
-        if not partition.rows.stored:
-            _tell("  hint: --from and --to choose another window")
+        tell(f"  {counted(partition.artifacts, 'artifact')}, {read} read; {days}, {files}, {stored} stored")
+        tell(f"  {balance(partition.rows)}")
+    print_unstored(partition)
     if _is_all_rejected(partition):
-        _tell("  every record was rejected")
-        _tell("  hint: does the format fit the logs? The reasons are in quarantine")
+        tell("  every record was rejected")
+        tell("  hint: does the format fit the logs? The reasons are in quarantine")
     if partition.rows.rejected:
-        _tell(f"  see: tailpipe rejects show {partition.name}")
+        tell(f"  see: tailpipe rejects show {partition.name}")
     if not partition.rows.stored:
-        _print_reasons(partition.listings, partition.window)
+        print_reasons(partition.listings, partition.window)
     _print_remarks(partition)
-    for failure in partition.failed:
+    _print_failures(partition.failed)
+
+
+def _print_failures(failed: Iterable[UnitFailed]) -> None:
+    for failure in failed:
         cause, *hints = failure.message.split("\nhint: ")
-        _tell(f"  failed: {failure.label}: {cause}")
+        tell(f"  failed: {failure.label}: {cause}")
         for hint in hints:
-            _tell(f"  hint: {hint}")
+            tell(f"  hint: {hint}")
 
 
 def _print_remarks(partition: PartitionOutcome) -> None:
@@ -125,68 +122,38 @@ def _print_remarks(partition: PartitionOutcome) -> None:
     for listing in partition.listings:
         source = f"  source {listing.source}: "
         if partition.rows.stored:
-            _print_left_out(listing, source)
+            print_left_out(listing)
         if listing.twice:
             artifacts = counted(listing.twice, "artifact")
-            _tell(
+            tell(
                 f"{source}{artifacts} collected before by another source, so now twice: {listing.twice_example}"
             )
-            _tell(
+            tell(
                 "    hint: was the source renamed, or another put before it? Its name is what it is known by"
             )
         if listing.replaced and partition.done:
             artifacts = counted(listing.replaced, "artifact")
-            _tell(f"{source}{artifacts} read again in place of what was stored: {listing.replaced_example}")
+            tell(f"{source}{artifacts} read again in place of what was stored: {listing.replaced_example}")
         if listing.moved:
-            _tell(f"{source}{counted(listing.moved, 'file')} moved since collected, and known again")
+            tell(f"{source}{counted(listing.moved, 'file')} moved since collected, and known again")
         if listing.skipped.get("waiting"):
-            _tell(f"{source}waiting until it is packed: {listing.waiting_example}")
+            tell(f"{source}waiting until it is packed: {listing.waiting_example}")
         if listing.skipped.get("late"):
             artifacts = counted(listing.skipped["late"], "artifact")
-            _tell(
+            tell(
                 f"{source}{artifacts} came later than the lateness allows, for example {listing.late_example}"
             )
-            _tell("    hint: --from with a time before it collects it")
+            tell("    hint: --from with a time before it collects it")
         if listing.gone:
             artifacts = counted(listing.gone, "artifact")
             pronoun = "it" if listing.gone == 1 else "them"
-            _tell(
+            tell(
                 f"{source}{artifacts} of the window no longer there; what was collected of {pronoun} is kept"
             )
     waiting = [path for unit in partition.done for path in unit.waiting]
     if waiting:
         files = counted(len(waiting), "file")
-        _tell(f"  {files} without an end of the last line, which waits for it: {waiting[0]}")
-
-
-def _print_left_out(listing: Listing, source: str) -> None:
-    """Files that may be logs, and are never read as things are."""
-    unfit = listing.skipped.get("layout")
-    if unfit:
-        do_not = "does not" if unfit == 1 else "do not"
-        files = counted(unfit, "file")
-        _tell(f"{source}{files} {do_not} match the file_layout, for example {listing.mismatch_example}")
-    unnamed = listing.skipped.get("name is not UTF-8")
-    if unnamed:
-        _tell(f"{source}{counted(unnamed, 'file')} left out: the name is not UTF-8")
-
-
-def _print_reasons(listings: Sequence[Listing], window: Window) -> None:
-    """A run that stores nothing says why."""
-    for listing in listings:
-        parts = [f"{listing.listed:,} listed"]
-        parts += [f"{listing.matched:,} matched"] if listing.matched != listing.listed else []
-        parts += [f"{listing.known:,} known"] if listing.known else []
-        parts += [f"{count:,} {_SKIP_WORDS.get(reason, reason)}" for reason, count in listing.skipped.items()]
-        parts += [f"{listing.planned:,} to read"] if listing.planned else []
-        _tell(f"  source {listing.source}: {', '.join(parts)}")
-        if listing.mismatch_example:
-            _tell(f"    for example {listing.mismatch_example}")
-        if listing.newest:
-            _tell(f"    newest: {listing.newest}")
-        is_all_empty = listing.listed == listing.skipped.get("empty")
-        if not listing.planned and not listing.known and not is_all_empty:
-            _tell(f"    hint: the window is {_window(window)}; --from and --to choose another")
+        tell(f"  {files} without an end of the last line, which waits for it: {waiting[0]}")
 
 
 def _is_all_rejected(partition: PartitionOutcome) -> bool:
@@ -199,11 +166,6 @@ def _is_all_rejected(partition: PartitionOutcome) -> bool:
 def balance(rows: Rows) -> str:
     parts = f"stored {rows.stored:,} + filtered {rows.filtered:,} + rejected {rows.rejected:,}"
     return f"rows in {rows.read:,} = {parts}"
-
-
-def _window(window: Window) -> str:
-    end = "now" if window.end == END_OF_TIME else window.end.strftime("%Y-%m-%d %H:%M")
-    return f"{window.start:%Y-%m-%d %H:%M} to {end}"
 
 
 def _outcome_json(outcome: RunOutcome) -> dict[str, Any]:
@@ -255,12 +217,13 @@ def rows_json(rows: Rows) -> dict[str, int]:
         "stored": rows.stored,
         "filtered": rows.filtered,
         "rejected": rows.rejected,
-        "outside_window": rows.outside,
+        "outside_window": rows.outside - rows.stored_before,
+        "stored_before": rows.stored_before,
     }
 
 
 def _listing_json(listing: Listing) -> dict[str, Any]:
-    return vars(listing) | {"skipped": dict(listing.skipped)}
+    return vars(listing) | {"failures": [vars(failure) for failure in listing.failures]}
 
 
 def _window_json(window: Window) -> dict[str, str | None]:

@@ -1,8 +1,10 @@
-"""The one sentence in an engine's error that a person can use."""
+"""The one sentence in an error of an engine or a source that a person can use."""
 
 from __future__ import annotations
 
 import re
+
+from tailpipe.errors import TailpipeError
 
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt)|Arrow\w+): (.+)$", re.MULTILINE)
 _OUR_ERRORS = re.compile(r"^tailpipe\.errors\.\w+: (.+)$", re.MULTILINE)
@@ -22,3 +24,15 @@ def engine_message(error: BaseException) -> str:
         return f"the engine stopped: {name}: {message.strip()}"
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     return f"the engine stopped: {first}"
+
+
+def listing_message(error: Exception) -> str:
+    """Why a source could not be listed. What is no error of ours or of the system is a defect of the source."""
+    if isinstance(error, TailpipeError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return (
+        f"its listing stopped: {type(error).__name__}: {error}\n"
+        "hint: this is a defect of the source's plugin; report it to its author"
+    )

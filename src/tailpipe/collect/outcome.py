@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tailpipe.collect.plan import Action, Listing, Unit
+from tailpipe.collect.listing import Listing
+from tailpipe.collect.plan import Unit
 from tailpipe.times import Window
 
-UNLISTED = "listing"
 UNRECORDED = "record of the run"
 LAKE = "lake"
 UNEXPECTED = "run"
+MAX_UNLISTED = 20
 
 
 @dataclass(frozen=True)
 class Rows:
-    """`filtered` holds rows that the filter dropped and, of these, `outside` counts those outside the window."""
+    """`filtered` holds rows that the filter dropped and, of these, `outside` counts those outside the windows that
+    were read for. Of `outside`, `stored_before` are in the lake already.
+    """
 
     read: int = 0
     stored: int = 0
     filtered: int = 0
     outside: int = 0
     rejected: int = 0
+    stored_before: int = 0
 
     def __add__(self, other: Rows) -> Rows:
         return Rows(
@@ -31,6 +35,7 @@ class Rows:
             self.filtered + other.filtered,
             self.outside + other.outside,
             self.rejected + other.rejected,
+            self.stored_before + other.stored_before,
         )
 
     @property
@@ -59,13 +64,26 @@ class UnitDone:
 class UnitFailed:
     """A unit of which nothing was stored; the next run takes it up again.
 
-    Other labels than a unit's: UNLISTED, the sources were not listed; UNRECORDED, nothing is missing but the note that
-    the run ended; LAKE and UNEXPECTED, the partition's run broke off, and units that are not done were not tried.
+    With `is_unlisted`, the label names a place or a source that could not be listed. Other labels than a unit's:
+    UNRECORDED, nothing is missing but the note that the run ended; LAKE and UNEXPECTED, the partition's run broke off,
+    and units that are not done were not tried.
     """
 
     label: str
     artifacts: int
     message: str
+    is_unlisted: bool = False
+
+
+def unlisted(listings: Iterable[Listing]) -> Iterator[UnitFailed]:
+    """Failures of listing, at most MAX_UNLISTED of each source by name."""
+    for listing in listings:
+        for failure in listing.failures[:MAX_UNLISTED]:
+            yield UnitFailed(failure.place, 0, failure.message, is_unlisted=True)
+        left = len(listing.failures) - MAX_UNLISTED
+        if left > 0:
+            message = f"{left:,} more places could not be listed"
+            yield UnitFailed(f"source {listing.source}", 0, message, is_unlisted=True)
 
 
 @dataclass(frozen=True)
@@ -87,11 +105,6 @@ class PartitionOutcome:
     @property
     def days(self) -> frozenset[str]:
         return frozenset(day for unit in self.done for day in unit.days)
-
-    @property
-    def has_reread(self) -> bool:
-        """Whether records were read again for windows that were missing of them."""
-        return any(item.action is Action.WIDEN for unit in self.done for item in unit.unit.artifacts)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from functools import cached_property
 
 import msgspec
 
+from tailpipe.collect.failure import listing_message
+from tailpipe.collect.listing import Listing, ListingFailure
 from tailpipe.collect.recognise import Relation, Sighting, is_fresh, mark_of, recognise
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, wanted_windows
@@ -18,7 +20,7 @@ from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.manifest import ArtifactRecord, Windows
 from tailpipe.lake.state import Key, PartitionState, without
-from tailpipe.sources.artifact import Artifact, Recognising, Skipped
+from tailpipe.sources.artifact import FOLDER_OUTSIDE, Artifact, Listed, Recognising, Skipped, Unlisted
 from tailpipe.sources.fingerprint import can_read_on
 from tailpipe.times import Window, merge
 
@@ -86,34 +88,6 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Listing:
-    """What one source showed, and why things were left alone. Texts are examples.
-
-    `matched` are those that could be logs of this source: they fit the layout, and can be read. `twice` are new to
-    this source and were collected by another one of the partition.
-    """
-
-    source: str
-    type: str
-    listed: int = 0
-    matched: int = 0
-    planned: int = 0
-    known: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    grown: int = 0
-    replaced: int = 0
-    moved: int = 0
-    gone: int = 0
-    twice: int = 0
-    twice_example: str | None = None
-    late_example: str | None = None
-    waiting_example: str | None = None
-    replaced_example: str | None = None
-    mismatch_example: str | None = None
-    newest: str | None = None
-
-
-@dataclass(frozen=True)
 class PartitionPlan:
     """Units in the order in which they run. `renamed` are records of content that only lies elsewhere now.
 
@@ -128,6 +102,11 @@ class PartitionPlan:
     asked: Mapping[str, Windows] = field(default_factory=dict)
     renamed: tuple[ArtifactRecord, ...] = ()
     is_overwrite: bool = False
+
+    @property
+    def unlisted(self) -> frozenset[str]:
+        """Names of sources of which not everything could be listed: this run covers nothing of them."""
+        return frozenset(listing.source for listing in self.listings if listing.failures)
 
     @property
     def artifact_count(self) -> int:
@@ -186,7 +165,12 @@ def _orphans(target: Target, state: PartitionState, plans: Sequence[_FeedPlan]) 
     records = state.artifacts.values()
     if len(configured) == 1 and all(record.source in configured for record in records):
         return {}
-    shown = {plan.feed.source.name: {artifact.location for artifact in plan.found} for plan in plans}
+    # A source that could not be listed to its end may still have what it did not show.
+    shown = {
+        plan.feed.source.name: {artifact.location for artifact in plan.found}
+        for plan in plans
+        if not plan.failures
+    }
     return {
         record.key: record
         for record in records
@@ -216,22 +200,53 @@ class _FeedPlan:
     renamed: list[ArtifactRecord] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
+    hints: dict[str, str] = field(default_factory=dict)
+    failures: list[ListingFailure] = field(default_factory=list)
+    folders_outside: int = 0
     known: int = 0
     moved: int = 0
     twice: int = 0
 
     def look(self) -> None:
-        """Lists the source."""
-        for item in self.feed.source.list(self.wanted.listed):
-            if isinstance(item, Artifact):
-                self.found.append(item)
-                continue
+        """Lists the source. Whatever breaks in it costs this source alone."""
+        try:
+            for item in self.feed.source.list(self.wanted.listed):
+                self._see(item)
+        except Exception as error:
+            self._give_up(error)
+
+    def _see(self, item: Listed) -> None:
+        if isinstance(item, Artifact):
+            self.found.append(item)
+        elif isinstance(item, Unlisted):
+            hint = f"\nhint: {item.hint}" if item.hint else ""
+            self.failures.append(ListingFailure(item.location, f"{item.error}{hint}"))
+        elif item.reason == FOLDER_OUTSIDE:
+            self.folders_outside += 1
+            self.newest_outside = max(self.newest_outside or "", item.location)
+        else:
             self._skip(item.reason, item)
+            if item.hint:
+                self.hints.setdefault(item.reason, item.hint)
             if item.reason == "outside window":
                 self.newest_outside = max(self.newest_outside or "", item.location)
 
+    def _give_up(self, error: Exception) -> None:
+        """Half a listing says nothing about the other half: nothing of the source is planned."""
+        self.found.clear()
+        self.planned.clear()
+        self.renamed.clear()
+        self.failures.append(ListingFailure(f"source {self.feed.source.name}", listing_message(error)))
+
     def run(self, orphans: dict[Key, ArtifactRecord]) -> Listing:
         """Takes what it recognises out of the orphans."""
+        try:
+            return self._run(orphans)
+        except Exception as error:
+            self._give_up(error)
+            return Listing(self.feed.source.name, self.feed.source.type, failures=tuple(self.failures))
+
+    def _run(self, orphans: dict[Key, ArtifactRecord]) -> Listing:
         found = self.found
         listed = len(found) + sum(self.skipped.values())
         unfit = listed - len(found) - self.skipped["outside window"]
@@ -254,16 +269,19 @@ class _FeedPlan:
             planned=len(self.planned),
             known=self.known,
             skipped=dict(+self.skipped),
+            skip_examples={reason: self.examples[reason] for reason in self.skipped},
+            skip_hints=self.hints,
+            folders_outside=self.folders_outside,
+            failures=tuple(self.failures),
             grown=actions[Action.READ_ON],
             replaced=actions[Action.REPLACE],
             moved=self.moved,
-            gone=self._gone(sightings) if self.is_overwrite else 0,
+            gone=self._gone(sightings) if self.is_overwrite and not self.failures else 0,
             twice=self.twice,
             twice_example=self.examples.get("twice"),
             late_example=self.examples.get("late"),
             waiting_example=self.examples.get("waiting"),
             replaced_example=self.examples.get("replaced"),
-            mismatch_example=self.examples.get("layout"),
             newest=newest.location if newest else self.newest_outside,
         )
 

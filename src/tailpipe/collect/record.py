@@ -52,7 +52,8 @@ class Ending:
                 return
 
     def _is_worth_it(self, state: PartitionState) -> bool:
-        if state.version == 0 and not (self.outcome.done or self.outcome.failed):
+        has_failed_units = any(not failure.is_unlisted for failure in self.outcome.failed)
+        if state.version == 0 and not (self.outcome.done or has_failed_units):
             return False
         last = state.last_run
         return (
@@ -67,7 +68,9 @@ class Ending:
     def _change(self) -> Change:
         failed = [window for failure in self.outcome.failed if (window := failed_day(failure.label))]
         covered = {
-            source: claimed(windows, failed, self.started_at) for source, windows in self.plan.asked.items()
+            source: claimed(windows, failed, self.started_at)
+            for source, windows in self.plan.asked.items()
+            if source not in self.plan.unlisted
         }
         failures = tuple(
             Failure(failure.label, failure.message, failure.artifacts, self.finished_at, self.run)

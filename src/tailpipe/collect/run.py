@@ -17,11 +17,11 @@ from tailpipe.collect.limits import RejectLimit, parse_reject_limit
 from tailpipe.collect.outcome import (
     LAKE,
     UNEXPECTED,
-    UNLISTED,
     UNRECORDED,
     PartitionOutcome,
     RunOutcome,
     UnitFailed,
+    unlisted,
 )
 from tailpipe.collect.plan import PartitionPlan, plan_partition
 from tailpipe.collect.record import Ending
@@ -30,7 +30,7 @@ from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWi
 from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError, SourceError, TailpipeError
+from tailpipe.errors import ConflictError, LakeError, TailpipeError
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.tables.shape import table_schema
@@ -115,8 +115,6 @@ class Collection:
         if self.engine_log is not None:
             with self.engine_log.open("a") as log:
                 traceback.print_exception(error, file=log)
-        if isinstance(error, SourceError):
-            return UnitFailed(UNLISTED, 0, str(error))
         if isinstance(error, TailpipeError):
             return UnitFailed(LAKE if isinstance(error, LakeError) else UNEXPECTED, 0, str(error))
         message = f"unexpected {type(error).__name__}: {error}"
@@ -197,7 +195,9 @@ class _Runner:
             watcher.partition_planned(plan)
             try:
                 self._run_once(plan)
-                return self._leave_record(plan, self._done or _nothing(plan))
+                outcome = self._done or _nothing(plan)
+                failed = (*unlisted(plan.listings), *outcome.failed)
+                return self._leave_record(plan, replace(outcome, failed=failed))
             except ConflictError as conflict:
                 watcher.planning_again(f"{conflict.message}. Planning again on top of it.")
                 left = plan.artifact_count

@@ -33,12 +33,14 @@ class UnitTally:
 
     def add(self, planned: PlannedArtifact, target: Target, read: ReadFact, counts: RowsFact) -> None:
         """One artifact that was read to its end."""
+        known = planned.record.stored if planned.record and planned.action is Action.WIDEN else 0
         rows = Rows(
             read=read.rows,
             stored=counts.stored,
             filtered=read.rows - counts.stored - counts.rejected,
             outside=counts.outside,
             rejected=counts.rejected,
+            stored_before=min(known, counts.outside),
         )
         self.rows += rows
         self.by_artifact[planned.key] = rows

@@ -48,12 +48,33 @@ class Artifact(msgspec.Struct, frozen=True, gc=False):
     waits: bool = False
 
 
+# Reason of a folder whose path tells that all in it is outside the window.
+FOLDER_OUTSIDE = "folder outside window"
+
+
 @dataclass(frozen=True)
 class Skipped:
-    """A thing that was listed but not taken, and why (`layout`: it does not match the layout)."""
+    """A thing that was listed but not taken, and why, in one of a few words that are counted.
+
+    `layout`: it does not match the layout. `FOLDER_OUTSIDE`: a folder that was not looked into. `hint` says what a
+    user can do if nothing else was found.
+    """
 
     location: str
     reason: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Unlisted:
+    """A place that could not be looked at, so that nobody knows which artifacts it has. The rest is listed."""
+
+    location: str
+    error: str
+    hint: str | None = None
+
+
+Listed = Artifact | Skipped | Unlisted
 
 
 class Source(Protocol):
@@ -65,8 +86,11 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def list(self, window: Window) -> Iterator[Artifact | Skipped]:
-        """Every artifact whose span is unknown or overlaps the window; others may be left unlisted."""
+    def list(self, window: Window) -> Iterator[Listed]:
+        """Every artifact whose span is unknown or overlaps the window; others may be left unlisted.
+
+        An exception leaves the whole source out of the run.
+        """
         ...
 
     def open(self, artifact: Artifact) -> AbstractContextManager[BinaryIO]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, cast
 
 from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import SourceConfig
-from tailpipe.errors import ArtifactError, ConfigError, Problem, SourceError
-from tailpipe.sources.artifact import Artifact, Mark, Skipped
+from tailpipe.errors import ArtifactError, ConfigError, Problem
+from tailpipe.sources.artifact import Artifact, Listed, Mark, Skipped, Unlisted
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
 from tailpipe.sources.listed_file import ListedFile, version_of
-from tailpipe.sources.walk import Found, Walker
+from tailpipe.sources.walk import Found, Seen, Walker
 from tailpipe.times import Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -48,19 +49,23 @@ class FileSource:
     layout: Layout | None = None
     type: str = "file"
 
-    def list(self, window: Window) -> Iterator[Artifact | Skipped]:
+    def list(self, window: Window) -> Iterator[Listed]:
         """In the order of `paths`, and by name below each. A file that several paths reach comes once."""
         seen: set[tuple[int, int]] = set()
-        skipped: set[str] = set()
+        told: set[str] = set()
         for path in self.paths:
             for found in self._found(path, window):
-                identity = (found.stat.st_dev, found.stat.st_ino)
-                item = self._taken(found, window) if identity not in seen else None
+                item: Listed | None
+                if isinstance(found, Found):
+                    identity = (found.stat.st_dev, found.stat.st_ino)
+                    item = self._taken(found, window) if identity not in seen else None
+                else:
+                    item = replace(found, location=_text(found.location))
                 if isinstance(item, Artifact):
                     seen.add(identity)
                     yield item
-                elif item and item.location not in skipped:
-                    skipped.add(item.location)
+                elif item and item.location not in told:
+                    told.add(item.location)
                     yield item
 
     @contextmanager
@@ -88,33 +93,38 @@ class FileSource:
             return goes_on_at_line_end(*at_mark(file, location, mark))
         return False
 
-    def _found(self, path: str, window: Window) -> Iterator[Found]:
+    def _found(self, path: str, window: Window) -> Iterator[Seen]:
         layout = self.layout
         walker = Walker(lambda folder: layout is None or layout.may_contain(folder, window))
-        if os.path.isdir(path):
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            yield from _any(walker.matching(path), path) if glob.has_magic(path) else [_missing(path, error)]
+            return
+        if stat.S_ISDIR(status.st_mode):
             yield from walker.below(path)
-        elif os.path.lexists(path):
-            yield _file(path)
-        elif not glob.has_magic(path):
-            raise SourceError(f"{path}: there is no such file or folder", _nearest_hint(path))
         else:
-            yield from _any(walker.matching(path), path)
+            yield Found(path, os.path.basename(path), status)
 
     def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
         path, status = found.path, found.stat
-        if not (path.isascii() or _is_text(path)):
-            return Skipped(os.fsencode(path).decode(errors="replace"), "name is not UTF-8")
+        if not path.isascii() and (text := _text(path)) != path:
+            return Skipped(text, "name is not UTF-8")
         if not stat.S_ISREG(status.st_mode):
             return Skipped(path, "not a regular file")
         if status.st_size == 0:
             return Skipped(path, "empty")
         captures = self.layout.match(found.relative_path) if self.layout else {}
         if captures is None:
-            return Skipped(path, "layout")
+            return Skipped(path, "layout", self._layout_hint(found.relative_path))
         span = self.layout.span(captures) if self.layout else None
         if span and not span.overlaps(window):
             return Skipped(path, "outside window")
         return Artifact(path, status.st_size, version_of(status), span, captures, _modified(status))
+
+    def _layout_hint(self, relative_path: str) -> str:
+        text = self.layout.text if self.layout else ""
+        return f'the file_layout is "{text}", which is looked for in "{relative_path}"'
 
 
 def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:
@@ -125,17 +135,33 @@ def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:
     except LayoutError as error:
         position = config.argument_positions.get("file_layout") or config.position
         raise ConfigError([Problem(f"file_layout: {error}", position, error.hint)]) from error
-    paths = tuple(os.path.abspath(os.path.expanduser(path)) for path in config.arguments["paths"])
-    return FileSource(config.name, paths, layout)
+    return FileSource(config.name, _paths(config), layout)
 
 
-def _is_text(path: str) -> bool:
-    """Names are bytes on disk; those that are no UTF-8 can be neither stored nor shown."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _paths(config: SourceConfig) -> tuple[str, ...]:
+    """Absolute. A path without a name would mean the working folder, which nobody asks for like that."""
+    paths = config.arguments["paths"]
+    position = config.argument_positions.get("paths") or config.position
+    problems = [
+        Problem(
+            f"paths: {json.dumps(path)} is not a path",
+            position,
+            'name a file, a folder or a glob; "." is the folder in which the command runs',
+        )
+        for path in paths
+        if not path.strip() or "\0" in path
+    ]
+    if not paths:
+        hint = 'name files, folders or globs: paths = ["/var/log/nginx"]'
+        problems.append(Problem("paths: the list is empty", position, hint))
+    if problems:
+        raise ConfigError(problems)
+    return tuple(os.path.abspath(os.path.expanduser(path)) for path in paths)
+
+
+def _text(path: str) -> str:
+    """Names are bytes on disk; those that are no UTF-8 can be neither stored nor shown as they are."""
+    return path if path.isascii() else os.fsencode(path).decode(errors="replace")
 
 
 def _modified(status: os.stat_result) -> datetime | None:
@@ -146,19 +172,22 @@ def _modified(status: os.stat_result) -> datetime | None:
         return None
 
 
-def _any(found: Iterator[Found], pattern: str) -> Iterator[Found]:
+def _any(found: Iterator[Seen], pattern: str) -> Iterator[Seen]:
     first = next(found, None)
     if first is None:
-        raise SourceError(f"{pattern}: nothing matches", _nearest_hint(pattern))
+        yield Unlisted(pattern, "nothing matches", _nearest_hint(pattern))
+        return
     yield first
     yield from found
 
 
-def _file(path: str) -> Found:
-    try:
-        return Found(path, os.path.basename(path), os.stat(path))
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from error
+def _missing(path: str, error: OSError) -> Unlisted:
+    """Why nothing is known of a path that the configuration names."""
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        if os.path.islink(path):
+            return Unlisted(path, f"the link leads to {os.readlink(path)}, which does not exist")
+        return Unlisted(path, "there is no such file or folder", _nearest_hint(path))
+    return Unlisted(path, error.strerror or str(error))
 
 
 def _nearest_hint(path: str) -> str:

@@ -1,18 +1,26 @@
-"""Walking folders and matching globs: by name, fast, through links but never in circles."""
+"""Walking folders and matching globs: by name, fast, through links but never in circles.
+
+What cannot be looked at costs itself: it is told in the place of what would have been found there.
+"""
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import glob
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
-from tailpipe.errors import SourceError
+from tailpipe.sources.artifact import FOLDER_OUTSIDE, Skipped, Unlisted
 
 Entry = os.DirEntry[str]
+
+# What can never be opened under its name, whoever asks.
+_UNUSABLE = {errno.ELOOP: "link in a circle", errno.ENAMETOOLONG: "path is too long"}
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -21,6 +29,17 @@ class Found(msgspec.Struct, frozen=True, gc=False):
     path: str
     relative_path: str
     stat: os.stat_result
+
+
+class _Folder(NamedTuple):
+    """A folder to look into; `segments` are the parts of a glob that what lies in it must match, none: all of it."""
+
+    path: str
+    relative_path: str
+    segments: tuple[str, ...] = ()
+
+
+Seen = Found | Skipped | Unlisted
 
 
 @dataclass(frozen=True)
@@ -34,24 +53,11 @@ class Walker:
     may_enter: Callable[[str], bool]
     entered: set[tuple[int, int]] = field(default_factory=set)
 
-    def below(self, folder: str, relative_folder: str = "") -> Iterator[Found]:
+    def below(self, folder: str) -> Iterator[Seen]:
         """All files below a folder, ordered by name within each folder."""
-        self._is_new(folder)
-        on_the_way = [(relative_folder, iter(_ordered(folder)))]
-        while on_the_way:
-            relative_folder, entries = on_the_way[-1]
-            for entry in entries:
-                relative_path = f"{relative_folder}/{entry.name}" if relative_folder else entry.name
-                if entry.is_dir():
-                    if self.may_enter(relative_path) and self._is_new(entry.path):
-                        on_the_way.append((relative_path, iter(_ordered(entry.path))))
-                        break
-                elif status := _status(entry):
-                    yield Found(entry.path, relative_path, status)
-            else:
-                on_the_way.pop()
+        return self._walk(_Folder(folder, ""))
 
-    def matching(self, pattern: str) -> Iterator[Found]:
+    def matching(self, pattern: str) -> Iterator[Seen]:
         """Files that a glob matches, and all below folders that it does; relative to its fixed first part."""
         folder = pattern
         while glob.has_magic(folder):
@@ -59,30 +65,76 @@ class Walker:
         segments = os.path.relpath(pattern, folder).split(os.sep)
         if segments[-1] == "**":
             segments.append("*")
-        yield from self._matching(folder, "", segments)
+        return self._walk(_Folder(folder, "", tuple(segments)))
 
-    def _matching(self, folder: str, relative_folder: str, segments: list[str]) -> Iterator[Found]:
-        segment, rest = segments[0], segments[1:]
+    def _walk(self, folder: _Folder) -> Iterator[Seen]:
+        """Depth first, without recursion: folders may lie deeper than Python's stack."""
+        on_the_way = [self._look(folder)]
+        while on_the_way:
+            for item in on_the_way[-1]:
+                if isinstance(item, _Folder):
+                    on_the_way.append(self._look(item))
+                    break
+                yield item
+            else:
+                on_the_way.pop()
+
+    def _look(self, folder: _Folder) -> Iterator[Seen | _Folder]:
+        if not folder.segments:
+            return self._look_at_all(folder)
+        return self._look_at_matching(folder)
+
+    def _look_at_all(self, folder: _Folder) -> Iterator[Seen | _Folder]:
+        for entry in self._new_entries(folder.path):
+            if not isinstance(entry, os.DirEntry):
+                yield entry
+            elif _is_folder(entry):
+                yield self._entering(folder, entry)
+            else:
+                yield from _file(folder, entry)
+
+    def _look_at_matching(self, folder: _Folder) -> Iterator[Seen | _Folder]:
+        segment, rest = folder.segments[0], folder.segments[1:]
         if segment == "**":
-            yield from self._matching(folder, relative_folder, rest)
-        for entry in _ordered(folder):
-            relative_path = f"{relative_folder}/{entry.name}" if relative_folder else entry.name
-            if segment == "**":
-                if entry.is_dir() and not entry.name.startswith(".") and self._is_new(entry.path):
-                    yield from self._matching(entry.path, relative_path, segments)
-            elif not _matches(entry.name, segment):
-                continue
-            elif not entry.is_dir():
-                status = None if rest else _status(entry)
-                if status:
-                    yield Found(entry.path, relative_path, status)
-            elif rest:
-                yield from self._matching(entry.path, relative_path, rest)
-            elif self.may_enter(relative_path) and self._is_new(entry.path):
-                yield from self.below(entry.path, relative_path)
+            yield folder._replace(segments=rest)
+        for entry in _ordered(folder.path):
+            if not isinstance(entry, os.DirEntry):
+                yield entry
+            elif segment == "**":
+                if _is_folder(entry) and not entry.name.startswith("."):
+                    yield from self._crossing(_Folder(entry.path, _relative(folder, entry), folder.segments))
+            elif _matches(entry.name, segment):
+                if not _is_folder(entry):
+                    yield from () if rest else _file(folder, entry)
+                elif rest:
+                    yield _Folder(entry.path, _relative(folder, entry), rest)
+                else:
+                    yield self._entering(folder, entry)
 
-    def _is_new(self, folder: str) -> bool:
-        status = os.stat(folder)
+    def _crossing(self, folder: _Folder) -> Iterator[Seen | _Folder]:
+        is_new = self._is_new(folder.path)
+        if isinstance(is_new, Skipped | Unlisted):
+            yield is_new
+        elif is_new:
+            yield folder
+
+    def _entering(self, folder: _Folder, entry: Entry) -> _Folder | Skipped:
+        relative_path = _relative(folder, entry)
+        if self.may_enter(relative_path):
+            return _Folder(entry.path, relative_path)
+        return Skipped(entry.path, FOLDER_OUTSIDE)
+
+    def _new_entries(self, folder: str) -> Sequence[Entry | Skipped | Unlisted]:
+        is_new = self._is_new(folder)
+        if isinstance(is_new, Skipped | Unlisted):
+            return [is_new]
+        return _ordered(folder) if is_new else []
+
+    def _is_new(self, folder: str) -> bool | Skipped | Unlisted:
+        try:
+            status = os.stat(folder)
+        except OSError as error:
+            return _unfit(folder, error) or False
         identity = (status.st_dev, status.st_ino)
         if identity in self.entered:
             return False
@@ -90,26 +142,44 @@ class Walker:
         return True
 
 
+def _relative(folder: _Folder, entry: Entry) -> str:
+    return f"{folder.relative_path}/{entry.name}" if folder.relative_path else entry.name
+
+
 def _matches(name: str, segment: str) -> bool:
     is_hidden = name.startswith(".") and not segment.startswith(".")
     return not is_hidden and fnmatch.fnmatchcase(name, segment)
 
 
-def _ordered(folder: str) -> list[Entry]:
+def _ordered(folder: str) -> Sequence[Entry | Skipped | Unlisted]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: (entry.is_symlink() and entry.is_dir(), entry.name))
-    except FileNotFoundError:
-        return []  # gone since its parent was read
+            return sorted(entries, key=lambda entry: (entry.is_symlink() and _is_folder(entry), entry.name))
     except OSError as error:
-        raise SourceError(f"{folder}: {error.strerror}", "is the folder readable for this user?") from error
+        unfit = _unfit(folder, error)
+        return [unfit] if unfit else []
 
 
-def _status(entry: Entry) -> os.stat_result | None:
-    """None for a dangling link, or what is gone since the folder was read."""
+def _is_folder(entry: Entry) -> bool:
     try:
-        return entry.stat()
-    except FileNotFoundError:
-        return None
+        return entry.is_dir()
+    except OSError:
+        return False  # `_file` tells why
+
+
+def _file(folder: _Folder, entry: Entry) -> Iterator[Seen]:
+    try:
+        yield Found(entry.path, _relative(folder, entry), entry.stat())
     except OSError as error:
-        raise SourceError(f"{entry.path}: {error.strerror}") from error
+        unfit = _unfit(entry.path, error)
+        if unfit:
+            yield unfit
+
+
+def _unfit(path: str, error: OSError) -> Skipped | Unlisted | None:
+    """What is told of a path that cannot be looked at; None where it is gone since its folder was read."""
+    if isinstance(error, FileNotFoundError):
+        return Skipped(path, "dangling link") if os.path.islink(path) else None
+    if error.errno in _UNUSABLE:
+        return Skipped(path, _UNUSABLE[error.errno])
+    return Unlisted(path, error.strerror or str(error), "is it readable for this user?")

@@ -50,7 +50,7 @@ def test_first_time_newest_day_first_and_only_the_last_thirty_days(dated: Site) 
     (listing,) = first.listings
     assert (listing.listed, listing.planned, listing.known) == (5, 3, 0)
     assert listing.skipped == {"layout": 1, "outside window": 1}
-    assert listing.mismatch_example == str(dated.path("notes.txt"))
+    assert listing.skip_examples["layout"] == str(dated.path("notes.txt"))
     assert listing.newest == str(dated.path("2024-06-14.log"))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tailpipe.config.values import SourceConfig
-from tailpipe.errors import ConfigError, Position, SourceError
-from tailpipe.sources.artifact import Artifact, Skipped
+from tailpipe.errors import ConfigError, Position
+from tailpipe.sources.artifact import Artifact, Skipped, Unlisted
 from tailpipe.sources.file import FileSource, make
 from tailpipe.times import Window
 
@@ -113,6 +113,7 @@ def test_layouts_choose_date_and_explain(tmp_path: Path) -> None:
         "pipe.log": "not a regular file",
         "web/2024/03/08/empty.log": "empty",
         "web/2024/03/x.txt": "layout",
+        "web/2024/04/01": "folder outside window",
     }
     flat = source(
         tmp_path / "web/2024/*/*/*.log", file_layout="%{MONTHNUM:month}/%{MONTHDAY:day}/%{DATA:name}.log$"
@@ -136,25 +137,40 @@ def test_the_tables_layout_holds_where_the_source_names_none(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["gone", "gone/deeper/x.log"])
-def test_a_missing_path_is_an_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SourceError) as caught:
-        list(source(tmp_path / name).list(MARCH))
-    assert str(caught.value) == (
-        f"{tmp_path / name}: there is no such file or folder\n"
-        f"hint: {tmp_path} exists; check the rest of the path, and that this machine sees it"
+def test_a_missing_path_is_told_and_costs_only_itself(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "a.log")
+    assert next(source(tmp_path / name, tmp_path / "a.log").list(MARCH)) == Unlisted(
+        str(tmp_path / name),
+        "there is no such file or folder",
+        f"{tmp_path} exists; check the rest of the path, and that this machine sees it",
     )
+    assert taken(source(tmp_path / name, tmp_path / "a.log"), tmp_path) == ["a.log"]
 
 
-def test_a_glob_without_matches_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"\*\.log: nothing matches"):
-        list(source(tmp_path / "*.log").list(MARCH))
+def test_a_glob_without_matches_is_told(tmp_path: Path) -> None:
+    (found,) = source(tmp_path / "*.log").list(MARCH)
+    assert isinstance(found, Unlisted)
+    assert (found.location, found.error) == (f"{tmp_path}/*.log", "nothing matches")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "secret").mkdir(mode=0)
-    with pytest.raises(SourceError, match="secret: Permission denied"):
-        list(source(tmp_path).list(MARCH))
+@pytest.mark.parametrize("path", ["", " ", "\t\n", "a\0b"])
+def test_a_path_without_a_name_is_an_error_of_the_configuration(path: str) -> None:
+    with pytest.raises(ConfigError, match="is not a path\nhint: name a file, a folder or a glob"):
+        source("/var/log", path)
+
+
+def test_a_source_without_paths_is_an_error_of_the_configuration() -> None:
+    with pytest.raises(ConfigError, match="paths: the list is empty"):
+        source()
+
+
+def test_relative_paths_and_the_home_start_where_the_command_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    found = source(".", "logs", "~", "~/logs").paths
+    assert found == tuple(str(tmp_path / name) for name in (".", "logs", "home", "home/logs"))
 
 
 def test_a_bad_layout_points_into_the_configuration(tmp_path: Path) -> None:
