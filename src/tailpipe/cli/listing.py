@@ -53,12 +53,16 @@ def run_listing(
     from tailpipe.cli.terminal import say
 
     _check_usage(arguments, noun)
-    entries = find(load_setup(arguments, needs_config=needs_config))
+    uses_workspace = noun in ("table", "partition")
+    setup = load_setup(arguments, needs_config=needs_config, uses_workspace=uses_workspace)
+    entries = find(setup)
     is_json = arguments.output == "json"
     if arguments.action == "list":
         facts = [{"name": entry.name, **entry.summary} for entry in entries]
         say(_json(facts) if is_json else _columns(facts) if facts else f"There is no {noun} yet.")
     else:
+        if all(arguments.name not in _names(entry.name) for entry in entries):
+            _refuse_broken(arguments.name, noun, setup)
         entry = chosen(arguments.name, noun, entries)
         shown = {"name": entry.name, **entry.details()}
         say(_json(shown) if is_json else _sheet(shown))
@@ -77,7 +81,7 @@ def _check_usage(arguments: argparse.Namespace, noun: str) -> None:
 def chosen(name: str, noun: str, entries: Sequence[Entry]) -> Entry:
     """By its full name, or by the part behind the last dot where only one entry has it."""
     full = [entry for entry in entries if entry.name == name]
-    short = [entry for entry in entries if entry.name.rpartition(".")[2] == name]
+    short = [entry for entry in entries if name in _names(entry.name)]
     if full or len(short) == 1:
         return (full or short)[0]
     if short:
@@ -87,6 +91,20 @@ def chosen(name: str, noun: str, entries: Sequence[Entry]) -> Entry:
     known = ", ".join(entry.name for entry in entries) or "none yet"
     hint = f'did you mean "{near[0]}"?' if near else f"tailpipe {noun} list names them"
     raise UsageError(f'there is no {noun} "{name}". There are: {known}.', hint)
+
+
+def _names(full: str) -> tuple[str, str]:
+    return full, full.rpartition(".")[2]
+
+
+def _refuse_broken(name: str, noun: str, setup: Setup) -> None:
+    """A block that cannot be used is not unknown."""
+    from tailpipe.cli.setup import problems_of
+    from tailpipe.errors import ConfigError
+
+    for kind, labels in setup.config.broken:
+        if kind == noun and name in _names(".".join(labels)):
+            raise ConfigError(problems_of(kind, labels, setup.config))
 
 
 def _json(facts: object) -> str:

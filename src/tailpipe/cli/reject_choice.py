@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 def find_quarantine(setup: Setup) -> dict[Key, list[str]]:
     """Files of every partition that is configured or was collected."""
-    found: dict[Key, list[str]] = {key: [] for key in setup.partitions}
+    found: dict[Key, list[str]] = {key: [] for key in (*setup.partitions, *setup.broken_partitions)}
     for table in list_tables(setup.data_dir):
         by_partition = files_by_partition(location_of(setup.data_dir, (table, "")))
         found |= {(table, partition): files for partition, files in by_partition.items()}

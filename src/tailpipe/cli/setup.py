@@ -1,48 +1,107 @@
-"""What every command starts from: plugins, configuration, workspace."""
+"""What every command starts from: plugins, configuration, workspace.
+
+A command needs the part of the configuration that it uses; what is wrong with the rest is a warning.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 
+from tailpipe.cli.data_dir import data_dir_of, memory_from
 from tailpipe.config import config_directories, load
-from tailpipe.config.directories import install_directory
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
-from tailpipe.errors import UsageError
+from tailpipe.errors import ConfigError, Problem, UsageError
 from tailpipe.plugins.registry import Registry, known_tables, load_registry
 from tailpipe.tables.table import Table
+
+_MOST_WARNINGS = 20
 
 
 @dataclass(frozen=True)
 class Setup:
+    """`workspace` and `data_dir` raise ConfigError when their block cannot be used: at the first use."""
+
     registry: Registry
     config: Config
     tables: Mapping[str, Table]
-    workspace: WorkspaceConfig
-    data_dir: Path
+    table_problems: Mapping[str, tuple[Problem, ...]]
+    workspace_name: str
     now: datetime
 
     @property
     def partitions(self) -> Mapping[tuple[str, str], PartitionConfig]:
         return self.config.partitions
 
+    @cached_property
+    def broken_partitions(self) -> tuple[tuple[str, str], ...]:
+        keys = (key for kind, key in self.config.broken if kind == "partition")
+        return tuple((key[0], key[1]) for key in keys if len(key) == 2)
 
-def load_setup(arguments: argparse.Namespace, *, needs_config: bool = True) -> Setup:
-    """Raises ConfigError with every problem; warnings go to standard error."""
+    @cached_property
+    def workspace(self) -> WorkspaceConfig:
+        name = self.workspace_name
+        if ("workspace", (name,)) in self.config.broken:
+            raise ConfigError(problems_of("workspace", (name,), self.config))
+        configured = self.config.workspaces.get(name) or WorkspaceConfig(name)
+        memory_max_mb = memory_from(os.environ)
+        return replace(configured, memory_max_mb=memory_max_mb) if memory_max_mb else configured
+
+    @cached_property
+    def data_dir(self) -> Path:
+        return data_dir_of(self.workspace, os.environ)
+
+
+def load_setup(
+    arguments: argparse.Namespace,
+    *,
+    needs_config: bool = True,
+    uses_workspace: bool = True,
+    writes: bool = False,
+    tells: bool = True,
+) -> Setup:
+    """Problems go to standard error as warnings, but for those of the workspace that is used.
+
+    With `writes`, the workspace must be known for certain. Without `tells`, the caller tells the problems.
+    """
     now = datetime.now(UTC)
     registry = load_registry()
     config = _load_config(arguments, registry, now, needs_config)
-    for problem in (*registry.warnings, *config.problems):
+    name = arguments.workspace or os.environ.get("TAILPIPE_WORKSPACE") or DEFAULT_WORKSPACE
+    tables, table_problems = known_tables(config, registry)
+    setup = Setup(registry, config, tables, table_problems, name, now)
+    own = config.broken.get(("workspace", (name,)), ()) if uses_workspace else ()
+    if tells:
+        warn_of(problem for problem in all_problems(setup) if problem not in own)
+    _check_workspace(name, config, writes)
+    return setup
+
+
+def all_problems(setup: Setup) -> tuple[Problem, ...]:
+    of_tables = (problem for problems in setup.table_problems.values() for problem in problems)
+    return (*setup.registry.warnings, *setup.config.problems, *of_tables)
+
+
+def warn_of(problems: Iterable[Problem]) -> None:
+    told = [replace(problem, is_warning=True) for problem in dict.fromkeys(problems)]
+    for problem in told[:_MOST_WARNINGS]:
         sys.stderr.write(f"{problem}\n")
-    workspace = _workspace(arguments.workspace or os.environ.get("TAILPIPE_WORKSPACE"), config)
-    return Setup(registry, config, known_tables(config, registry), workspace, _data_dir(workspace), now)
+    if len(told) > _MOST_WARNINGS:
+        sys.stderr.write(f"{len(told) - _MOST_WARNINGS} more: tailpipe config check\n")
+
+
+def problems_of(kind: str, labels: tuple[str, ...], config: Config) -> tuple[Problem, ...]:
+    """What spoils a block; its cause may be told elsewhere, as that of a local it uses."""
+    message = f'{kind} "{".".join(labels)}" cannot be used because of other problems of the configuration'
+    found = config.broken.get((kind, labels), ())
+    return found or (Problem(message, hint="tailpipe config check shows them all"),)
 
 
 def _load_config(
@@ -58,34 +117,21 @@ def _holds_files(path: Path) -> bool:
     return path.is_file() or any(path.glob("*.tpc"))
 
 
-def _workspace(name: str | None, config: Config) -> WorkspaceConfig:
-    chosen = name or DEFAULT_WORKSPACE
-    if chosen in config.workspaces:
-        return config.workspaces[chosen]
-    if chosen == DEFAULT_WORKSPACE:
-        return WorkspaceConfig()
-    near = get_close_matches(chosen, config.workspaces, 1)
+def _check_workspace(name: str, config: Config, writes: bool) -> None:
+    if name in config.workspaces or ("workspace", (name,)) in config.broken:
+        return
+    # Rows must not go elsewhere because the block that says where could not be read.
+    if writes and any(text is None or b"workspace" in text for text in config.lost_texts):
+        problem = Problem(
+            f'workspace "{name}" may be declared in what cannot be read, so it is not known where its tables are',
+            hint="mend the configuration: tailpipe config check shows every problem",
+        )
+        raise ConfigError([*config.errors, problem])
+    if name == DEFAULT_WORKSPACE:
+        return
+    near = get_close_matches(name, config.workspaces, 1)
     known = ", ".join([*config.workspaces]) or "none but the default"
     raise UsageError(
-        f'workspace "{chosen}" is not configured. Configured: {known}.',
-        hint=f'did you mean "{near[0]}"?'
-        if near
-        else f'add `workspace "{chosen}" {{}}` to the configuration',
+        f'workspace "{name}" is not configured. Configured: {known}.',
+        hint=f'did you mean "{near[0]}"?' if near else f'add `workspace "{name}" {{}}` to the configuration',
     )
-
-
-def _data_dir(workspace: WorkspaceConfig) -> Path:
-    chosen = Path(workspace.data_dir) if workspace.data_dir else _default_data_dir(workspace.name)
-    path = chosen.expanduser().absolute()
-    # Delta's readers take paths for URLs, look for `a b` where the folder is `a%20b`, and find nothing.
-    escape = re.search("%[0-9A-Fa-f]{2}", str(path))
-    if escape:
-        raise UsageError(
-            f'{path}: a folder of tables must not have "{escape[0]}" in its path.',
-            hint="rename the folder, or set data_dir in the workspace or TAILPIPE_INSTALL_DIR to another one",
-        )
-    return path
-
-
-def _default_data_dir(workspace: str) -> Path:
-    return install_directory(os.environ) / "data" / workspace

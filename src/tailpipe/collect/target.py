@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from tailpipe.config.report import in_order
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
 from tailpipe.engine.settings import SAIL, SPARK
 from tailpipe.errors import ConfigError, Problem
@@ -24,6 +25,8 @@ from tailpipe.tables.types import duckdb_type, parse_type
 
 if TYPE_CHECKING:
     from tailpipe.tables.expressions import Expression
+
+Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -47,19 +50,35 @@ class Target:
         return self.config.full_name
 
 
-def make_targets(config: Config, registry: Registry) -> dict[tuple[str, str], Target]:
-    """Every partition of the configuration; all that is wrong with any of them is told at once."""
-    tables = known_tables(config, registry)
-    targets: dict[tuple[str, str], Target] = {}
-    problems: list[Problem] = []
-    for key, partition in config.partitions.items():
-        try:
-            targets[key] = make_target(partition, config, tables[partition.table], registry)
-        except ConfigError as error:
-            problems += error.problems
+def make_targets(config: Config, registry: Registry) -> dict[Key, Target]:
+    """Every partition of a configuration in which nothing is wrong; else raises ConfigError with every problem."""
+    targets, broken = find_targets(config, registry)
+    problems = (*config.errors, *(problem for problems in broken.values() for problem in problems))
     if problems:
-        raise ConfigError(tuple(dict.fromkeys(problems)))
+        raise ConfigError(in_order(problems))
     return targets
+
+
+def find_targets(
+    config: Config, registry: Registry
+) -> tuple[dict[Key, Target], dict[Key, tuple[Problem, ...]]]:
+    """Every partition that can be collected, and what is wrong with each of the others."""
+    tables, table_problems = known_tables(config, registry)
+    targets: dict[Key, Target] = {}
+    broken = {
+        (labels[0], labels[1]): problems
+        for (kind, labels), problems in config.broken.items()
+        if kind == "partition" and len(labels) == 2
+    }
+    for key, partition in config.partitions.items():
+        table = registry.table(partition.table, partition.plugin) if partition.plugin else None
+        try:
+            if table is None and partition.table in table_problems:
+                raise ConfigError(table_problems[partition.table])
+            targets[key] = make_target(partition, config, table or tables[partition.table], registry)
+        except ConfigError as error:
+            broken[key] = tuple(dict.fromkeys(error.problems))
+    return targets, broken
 
 
 def make_target(partition: PartitionConfig, config: Config, table: Table, registry: Registry) -> Target:

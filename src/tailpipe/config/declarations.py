@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tailpipe.config.language.suggest import near_or_all
-from tailpipe.config.language.syntax import Attribute, Block, Body
+from tailpipe.config.language.syntax import Attribute, Block, Body, Broken
 from tailpipe.config.report import Report
 from tailpipe.errors import Position
 
@@ -44,11 +44,15 @@ class Declared:
 
 @dataclass
 class Declarations:
-    """`is_whole` is false when unreadable text may hide blocks: then missing ones are not reported."""
+    """`is_whole` is false when unreadable text may hide blocks: then missing ones are not reported.
+
+    `lost_texts` are the parts of files that were not understood; None stands for a file that could not be read.
+    """
 
     blocks: dict[str, list[Declared]] = field(default_factory=lambda: {kind: [] for kind in _LABELS})
     locals: dict[str, Attribute] = field(default_factory=dict)
     is_whole: bool = True
+    lost_texts: list[bytes | None] = field(default_factory=list)
 
     def unique(self, kind: str, report: Report) -> dict[tuple[str, ...], Block]:
         return unique(kind, [(declared.labels, declared) for declared in self.blocks[kind]], report)
@@ -58,6 +62,7 @@ def declare(files: Iterable[tuple[int, Body]], report: Report) -> Declarations:
     declarations = Declarations()
     for layer, body in files:
         declarations.is_whole = declarations.is_whole and body.is_whole
+        declarations.lost_texts += [] if body.lost_text == b"" else [body.lost_text]
         for attribute in body.attributes:
             message = f'argument "{attribute.name}" stands outside any block'
             report.error(attribute.position, message, "put it into a block, or into `locals { … }`")
@@ -75,14 +80,19 @@ def _declare_block(block: Block, layer: int, declarations: Declarations, report:
         report.error(block.position, f'there is no block type "{block.type}"', hint)
         return
     least, most, written = _LABELS[block.type]
-    count = len(block.labels)
+    labels = tuple(label.text for label in block.labels)
+    count = len(labels)
     if not least <= count <= most:
         expected = _count(most) if least == most else f"{least} or {_count(most)}"
         message = f"{block.type} takes {expected}, not {count}"
-        report.error(block.position, message, f"write {written}")
+        with report.reading(block.type, labels):
+            report.error(block.position, message, f"write {written}")
         return
-    if block.type != "plugin":
-        check_labels(block, report)
+    with report.reading(block.type, labels):
+        if block.type != "plugin":
+            check_labels(block, report)
+        if not block.is_whole:
+            report.fail()
     declarations.blocks[block.type].append(Declared(block, layer))
 
 
@@ -98,13 +108,15 @@ def check_labels(block: Block, report: Report) -> None:
 
 
 def unique(kind: str, declared: Sequence[tuple[Key, Declared]], report: Report) -> dict[Key, Block]:
-    """The last directory wins; twice in one directory is an error that names both places."""
+    """The last directory wins; twice in one directory is an error that names both places and spoils both."""
     winners: dict[Key, Declared] = {}
     for key, each in declared:
         earlier = winners.get(key)
         if earlier is not None and earlier.layer == each.layer:
-            name = key if isinstance(key, str) else ".".join(key)
-            report.error(each.block.position, *_twice(f'{kind} "{name}"', earlier.block.position))
+            labels = (key,) if isinstance(key, str) else key
+            with report.reading(kind, labels):
+                name = ".".join(labels)
+                report.error(each.block.position, *_twice(f'{kind} "{name}"', earlier.block.position))
         else:
             winners[key] = each
     return {key: each.block for key, each in winners.items()}
@@ -123,8 +135,9 @@ def _merge_locals(declarations: Declarations, report: Report) -> None:
             )
         for attribute in declared.block.attributes:
             if layers.get(attribute.name) == declared.layer:
-                first = declarations.locals[attribute.name].position
-                report.error(attribute.position, *_twice(f'local "{attribute.name}"', first))
+                first = declarations.locals[attribute.name]
+                report.error(attribute.position, *_twice(f'local "{attribute.name}"', first.position))
+                declarations.locals[attribute.name] = replace(first, value=Broken(first.position))
                 continue
             layers[attribute.name] = declared.layer
             declarations.locals[attribute.name] = attribute

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tailpipe.errors import ConfigError, Problem
+from tailpipe.errors import ConfigError, Problem, UsageError
 
 FILE_SUFFIX = ".tpc"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _EXAMPLE = """a file such as main.tpc there could hold
   partition "nginx_access_log" "web" {
     source "file" {
@@ -30,7 +32,7 @@ def config_directories(config_paths: Sequence[str], environment: Mapping[str, st
         origin = "TAILPIPE_CONFIG_PATH"
     if not named:
         return [install_directory(environment) / "config"]
-    paths = [_expanded(path, environment) for path in named]
+    paths = [expanded(path, environment) for path in named]
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise ConfigError([_missing(path, origin) for path in missing])
@@ -39,7 +41,29 @@ def config_directories(config_paths: Sequence[str], environment: Mapping[str, st
 
 def install_directory(environment: Mapping[str, str]) -> Path:
     named = environment.get("TAILPIPE_INSTALL_DIR")
-    return _expanded(named or "~/.tailpipe", environment)
+    found = path_problem(named) if named else None
+    if found:
+        raise UsageError(f"TAILPIPE_INSTALL_DIR {found[0]}", found[1])
+    return expanded(named or "~/.tailpipe", environment)
+
+
+def path_problem(text: str) -> tuple[str, str] | None:
+    """Why a text cannot name a folder of this machine, and what to write instead."""
+    scheme = _SCHEME.match(text)
+    if scheme and scheme[1].lower() == "file":
+        return f'is a URL, not a path: "{text}"', f"write {text[scheme.end() :] or '/…'}"
+    if scheme:
+        message = f'is a place that tables cannot live in yet: "{text}"'
+        return message, "name a folder of this machine, such as /var/lib/tailpipe"
+    if not text.strip():
+        return "is empty", "name a folder, or leave it out for the default"
+    if "\0" in text:
+        return "holds a NUL character, which no path can", "remove it"
+    try:
+        Path(text).expanduser()
+    except RuntimeError:
+        return f'names a home folder that does not exist: "{text}"', "write ~/… or a whole path"
+    return None
 
 
 def config_files(directories: Sequence[Path]) -> list[tuple[int, Path]]:
@@ -53,12 +77,12 @@ def config_files(directories: Sequence[Path]) -> list[tuple[int, Path]]:
 
 def _files_of(path: Path) -> list[Path]:
     if path.is_dir():
-        found = [file for file in path.iterdir() if file.suffix == FILE_SUFFIX and file.is_file()]
+        found = [file for file in path.iterdir() if file.suffix == FILE_SUFFIX]
         return sorted(found, key=lambda file: file.name)
     return [path] if path.is_file() else []
 
 
-def _expanded(path: str, environment: Mapping[str, str]) -> Path:
+def expanded(path: str, environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME")
     if home and (path == "~" or path.startswith("~/")):
         return Path(home + path[1:])

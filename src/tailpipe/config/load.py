@@ -12,7 +12,6 @@ from typing import Any
 from tailpipe.config.directories import config_files
 from tailpipe.config.schema import Catalog
 from tailpipe.config.values import Config
-from tailpipe.errors import ConfigError
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -25,23 +24,24 @@ def load(
     variables: Mapping[str, Any] = _NOTHING,
     now: datetime,
 ) -> Config:
-    """Reads every `*.tpc` file; later directories win. Warnings are in the result's `problems`.
+    """Reads every `*.tpc` file; later directories win. Whatever is wrong costs its block and is told in the result.
 
-    Raises ConfigError with every problem found, in the order of their places.
+    Raises ConfigError when there is no file.
     """
     # The parser is loaded here, because the package is imported by everyone who needs a value type.
     from tailpipe.config.declarations import declare
     from tailpipe.config.read import read_files
-    from tailpipe.config.report import Report
+    from tailpipe.config.report import Report, in_order
     from tailpipe.config.resolve import Given, resolve
 
     files = config_files(directories)
     report = Report()
     declarations = declare(read_files(files, report), report)
-    try:
-        config = resolve(declarations, catalog, Given(environment, variables, now), report)
-    except RecursionError:
-        report.error(None, "values depend on each other over too many steps", "shorten the chain of locals")
-    if report.has_errors:
-        raise ConfigError(report.in_order())
-    return replace(config, files=tuple(str(path) for _, path in files), problems=report.in_order())
+    config = resolve(declarations, catalog, Given(environment, variables, now), report)
+    return replace(
+        config,
+        files=tuple(str(path) for _, path in files),
+        problems=report.in_order(),
+        broken={key: in_order(problems) for key, problems in report.broken.items()},
+        lost_texts=tuple(declarations.lost_texts),
+    )

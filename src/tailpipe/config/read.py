@@ -19,14 +19,15 @@ def read_files(files: Sequence[tuple[int, Path]], report: Report) -> Iterator[tu
 
 
 def _read(path: Path, report: Report) -> Body:
-    source = read_source(path)
-    if isinstance(source, Problem):
-        report.add(source)
-        return Body((), (), is_whole=False)
+    read = read_source(path)
+    if isinstance(read, Problem):
+        report.add(read)
+        return Body((), (), is_whole=False, lost_text=None)
+    source, damage = read
     try:
-        body, problems = parse(source)
+        body, problems = parse(source, damage)
     except RecursionError:
         report.error(Position(source.name, 1, 1), "the file is nested too deeply to be read")
-        return Body((), (), is_whole=False)
+        return Body((), (), is_whole=False, lost_text=source.data)
     report.add(*problems)
     return body

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from tailpipe.config.blocks.arguments import BlockReader
 from tailpipe.config.blocks.connection import IMPLICIT_NAME, read_connections
@@ -23,6 +23,9 @@ from tailpipe.config.schema import Catalog
 from tailpipe.config.scope import GlobalScope
 from tailpipe.config.values import Config
 from tailpipe.config.variables import variable_value
+
+Key = TypeVar("Key", str, tuple[str, str])
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         "table": {(name,) for name in tables},
         "format": {*presets, *(declared.labels for declared in declarations.blocks["format"])},
         "partition": set(),
+        "workspace": set(settings["workspace"]),
     }
     scope = _scope(declarations, variables, references, given, report)
     reader = BlockReader(Evaluator(scope, given.environment, given.now), report)
@@ -59,7 +63,7 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
     partition_blocks = identify_partitions(declarations.blocks["partition"], tables, reader)
     references["partition"].update(partition_blocks)
 
-    connections = read_connections(blocks["connection"], catalog.connection_types, reader)
+    connections = read_connections(blocks["connection"], catalog, reader)
     formats = read_formats(format_blocks, catalog, reader)
     referable = dict(presets)
     for key, block in format_blocks.items():
@@ -68,17 +72,25 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
             referable[key[1:]] = formats[key]
     sources = SourceReader(catalog, connections, referable, reader)
     top_level = sources.top_level(blocks["source"])
-    config = Config(
-        connections=connections,
-        formats=formats,
-        sources=top_level,
-        tables=read_tables(blocks["table"], sources.formats, catalog, reader),
-        partitions=PartitionReader(sources, top_level, reader).read(partition_blocks),
-        workspaces=read_workspaces(settings["workspace"], reader),
-        plugins=read_plugins(settings["plugin"], reader),
-    )
+    found_tables = read_tables(blocks["table"], sources.formats, catalog, reader)
+    partitions = PartitionReader(sources, top_level, reader).read(partition_blocks)
+    workspaces = read_workspaces(settings["workspace"], reader)
+    plugins = read_plugins(settings["plugin"], reader)
     scope.compute_all()
-    return config
+
+    def usable(kind: str, blocks: Mapping[Key, Value]) -> dict[Key, Value]:
+        keys = {key: (key,) if isinstance(key, str) else key for key in blocks}
+        return {key: value for key, value in blocks.items() if (kind, keys[key]) not in report.broken}
+
+    return Config(
+        connections=usable("connection", connections),
+        formats=usable("format", formats),
+        sources=usable("source", top_level),
+        tables=usable("table", found_tables),
+        partitions=usable("partition", partitions),
+        workspaces=usable("workspace", workspaces),
+        plugins=plugins,
+    )
 
 
 def _scope(

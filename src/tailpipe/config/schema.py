@@ -50,6 +50,11 @@ class Catalog(Protocol):
     def table_names(self) -> tuple[str, ...]: ...
 
     @property
+    def owners(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """("table", "source", "format" or "connection", name) to the plugins that offer it: one, or more."""
+        ...
+
+    @property
     def format_presets(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Ready-made formats, (type, name) to arguments: `format.nginx_access_log.combined`."""
         ...

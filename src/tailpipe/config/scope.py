@@ -13,8 +13,9 @@ from tailpipe.config.report import Report
 from tailpipe.errors import Position, Problem
 
 # Blocks that can be referred to, and the labels such a reference has.
-REFERABLE = {"connection": 2, "source": 2, "format": 2, "table": 1, "partition": 2}
+REFERABLE = {"connection": 2, "source": 2, "format": 2, "table": 1, "partition": 2, "workspace": 1}
 _VALUE_ROOTS = {"local": "local", "var": "variable"}
+_TOO_DEEP = "this value depends on others over too many steps"
 
 
 @dataclass
@@ -51,6 +52,12 @@ class GlobalScope:
             self._failed.add(key)
             self.report.add(*error.problems)
             raise EvaluationError from None
+        except RecursionError:
+            # Where the stack is too short to say it, a value further up does.
+            problem = _error(self.value_positions[key], _TOO_DEEP, "shorten the chain of locals").problems
+            self._failed.add(key)
+            self.report.add(*problem)
+            raise EvaluationError from None
         return self._values[key]
 
     def compute_all(self) -> None:
@@ -73,15 +80,15 @@ class GlobalScope:
             self._under_way.pop()
 
     def _named_value(self, root: str, path: Sequence[str], position: Position) -> Any:
+        if path and (root, path[0]) in self.value_positions:
+            return self.value(root, path[0])
         names = [name for kind, name in self.value_positions if kind == root]
         if not path:
             raise _error(position, f"{root} needs a name", f"write {root}.{names[0] if names else 'name'}")
-        if path[0] not in names:
-            if not self.is_whole:
-                raise EvaluationError
-            message = f'there is no {_VALUE_ROOTS[root]} "{path[0]}"'
-            raise _error(position, message, near_or_all(path[0], names, f"{_VALUE_ROOTS[root]}s"))
-        return self.value(root, path[0])
+        if not self.is_whole:
+            raise EvaluationError
+        message = f'there is no {_VALUE_ROOTS[root]} "{path[0]}"'
+        raise _error(position, message, near_or_all(path[0], names, f"{_VALUE_ROOTS[root]}s"))
 
     def _reference(self, kind: str, path: Sequence[str], position: Position) -> tuple[BlockReference, int]:
         known = self.references[kind]

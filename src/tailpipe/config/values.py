@@ -85,6 +85,7 @@ class PartitionConfig:
     lookback: str | None = None
     lateness: str | None = None
     max_rejects: str | None = None
+    plugin: str | None = None
     description: str = ""
     position: Position | None = None
     argument_positions: Mapping[str, Position] = field(default_factory=dict)
@@ -109,13 +110,17 @@ class WorkspaceConfig:
     lookback: str | None = None
     lateness: str | None = None
     max_rejects: str | None = None
-    log_level: str | None = None
     position: Position | None = None
 
 
 @dataclass(frozen=True)
 class Config:
-    """The whole configuration. Dictionaries keep file order; `problems` holds warnings only."""
+    """All blocks that can be used, in file order, and all problems, warnings and errors, by place.
+
+    `broken` are the blocks that cannot be used, by kind and labels, with the problems found in each; a block that uses
+    a broken one is broken. `lost_texts` are the parts of files that were not understood and may be blocks; None
+    stands for a file that could not be read.
+    """
 
     connections: Mapping[tuple[str, str], ConnectionConfig] = field(default_factory=dict)
     formats: Mapping[tuple[str, str], FormatConfig] = field(default_factory=dict)
@@ -126,3 +131,9 @@ class Config:
     plugins: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    broken: Mapping[tuple[str, tuple[str, ...]], tuple[Problem, ...]] = field(default_factory=dict)
+    lost_texts: tuple[bytes | None, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if not problem.is_warning)

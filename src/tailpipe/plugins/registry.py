@@ -32,6 +32,37 @@ class Registry:
     warnings: tuple[Problem, ...] = ()
 
     @cached_property
+    def owners(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """Kind and name of what is offered to the plugins that offer it: one, or more that claim the same name."""
+        found: dict[tuple[str, str], tuple[str, ...]] = {}
+        for plugin in self.plugins:
+            for kind in ("table", "source", "format", "connection"):
+                for offer in getattr(plugin, f"{kind}s"):
+                    found[kind, offer.name] = (*found.get((kind, offer.name), ()), plugin.name)
+        return found
+
+    @cached_property
+    def claims(self) -> tuple[Problem, ...]:
+        """Names that several plugins claim: of no weight until something uses one."""
+        return tuple(
+            Problem(
+                f'{kind} "{name}" is claimed by {len(owners)} plugins: {", ".join(owners)}',
+                hint="remove one of these packages; a partition can say whose table it means with `plugin`",
+                is_warning=True,
+            )
+            for (kind, name), owners in self.owners.items()
+            if len(owners) > 1
+        )
+
+    def table(self, name: str, plugin: str | None = None) -> Table | None:
+        """The table of one plugin; without a plugin, that of the only one that has it."""
+        owners = self.owners.get(("table", name), ())
+        if plugin is None and len(owners) != 1:
+            return None
+        offers = (t for p in self.plugins if p.name == (plugin or owners[0]) for t in p.tables)
+        return next((table for table in offers if table.name == name), None)
+
+    @cached_property
     def connection_types(self) -> Mapping[str, BlockSchema]:
         return {name: offer.schema for name, offer in self.connections.items()}
 
@@ -85,49 +116,43 @@ def packages() -> dict[str, str]:
 
 
 def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Registry:
-    """One registry of many plugins; a name claimed twice is an error that names both."""
-    plugins = tuple(plugins)
-    claims: list[Problem] = []
-    registry = Registry(
-        tables=_by_name("table", [(p.name, offer) for p in plugins for offer in p.tables], claims),
-        sources=_by_name("source", [(p.name, offer) for p in plugins for offer in p.sources], claims),
-        formats=_by_name("format", [(p.name, offer) for p in plugins for offer in p.formats], claims),
-        connections=_by_name(
-            "connection", [(p.name, offer) for p in plugins for offer in p.connections], claims
-        ),
-        plugins=plugins,
-        warnings=tuple(warnings),
+    """One registry of many plugins. Of a name claimed twice the first counts, and `owners` names both."""
+    unique: dict[str, Plugin] = {}
+    told = list(warnings)
+    for plugin in plugins:
+        if unique.setdefault(plugin.name, plugin) is not plugin:
+            message = f'two packages have a plugin called "{plugin.name}"; the second is left out'
+            told.append(Problem(message, hint="remove one of them", is_warning=True))
+    offering = tuple(unique.values())
+    return Registry(
+        tables=_by_name(offer for plugin in offering for offer in plugin.tables),
+        sources=_by_name(offer for plugin in offering for offer in plugin.sources),
+        formats=_by_name(offer for plugin in offering for offer in plugin.formats),
+        connections=_by_name(offer for plugin in offering for offer in plugin.connections),
+        plugins=offering,
+        warnings=tuple(told),
     )
-    if claims:
-        raise ConfigError(claims)
-    return registry
 
 
-def known_tables(config: Config, registry: Registry) -> dict[str, Table]:
-    """Tables of plugins, and those of the configuration, which may not take a plugin's name."""
-    tables = dict(registry.tables)
-    problems: list[Problem] = []
+def known_tables(
+    config: Config, registry: Registry
+) -> tuple[dict[str, Table], dict[str, tuple[Problem, ...]]]:
+    """Tables of plugins and of the configuration, and what is wrong with the others of these.
+
+    A name that two plugins claim is nobody's: a partition says whose table it means.
+    """
+    tables = {name: table for name, table in registry.tables.items() if registry.table(name)}
+    problems: dict[str, tuple[Problem, ...]] = {}
     for name, table in config.tables.items():
         try:
             tables[name] = custom_table(table, registry.tables.get(name))
         except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    return tables
+            problems[name] = error.problems
+    return tables, problems
 
 
-def _by_name(kind: str, offers: Iterable[tuple[str, Offer]], claims: list[Problem]) -> dict[str, Offer]:
+def _by_name(offers: Iterable[Offer]) -> dict[str, Offer]:
     found: dict[str, Offer] = {}
-    owners: dict[str, str] = {}
-    for plugin, offer in offers:
-        if offer.name in owners:
-            claims.append(
-                Problem(
-                    f'{kind} "{offer.name}" is claimed by two plugins: "{owners[offer.name]}" and "{plugin}"',
-                    hint="remove one of them",
-                )
-            )
-            continue
-        owners[offer.name], found[offer.name] = plugin, offer
+    for offer in offers:
+        found.setdefault(offer.name, offer)
     return found

@@ -59,6 +59,7 @@ class FakeCatalog:
     connection_types: Mapping[str, BlockSchema] = field(default_factory=_connections)
     source_types: Mapping[str, BlockSchema] = field(default_factory=_sources)
     format_types: Mapping[str, BlockSchema] = field(default_factory=_formats)
+    owners: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     table_names: tuple[str, ...] = ("aws_cloudtrail_log", "nginx_access_log", "aws_vpc_flow_log")
     format_presets: Mapping[tuple[str, str], Mapping[str, Any]] = field(
         default_factory=lambda: {("nginx_access_log", "combined"): {"layout": "$remote_addr"}}

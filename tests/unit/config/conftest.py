@@ -10,7 +10,7 @@ from config_catalog import FakeCatalog
 
 from tailpipe.config import load
 from tailpipe.config.values import Config
-from tailpipe.errors import ConfigError, Problem
+from tailpipe.errors import Problem
 
 NOW = datetime(2024, 3, 5, 16, 7, 8, tzinfo=UTC)
 
@@ -38,10 +38,7 @@ def problems_of(load_text: Callable[..., Config]) -> Callable[..., list[str]]:
     """What is wrong with a text, as `line:column message (hint)`."""
 
     def told(text: str | bytes, **given: Any) -> list[str]:
-        try:
-            return [_told(problem) for problem in load_text(text, **given).problems]
-        except ConfigError as error:
-            return [_told(problem) for problem in error.problems]
+        return [_told(problem) for problem in load_text(text, **given).problems]
 
     return told
 

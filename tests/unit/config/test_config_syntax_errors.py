@@ -81,12 +81,12 @@ def test_byte_order_mark_and_windows_lines(problems_of: ProblemsOf) -> None:
 
 def test_what_is_not_text(problems_of: ProblemsOf) -> None:
     told = problems_of(b'locals {\n  a = "\xff"\n}\n')
-    assert told == ["2:8 the file is not UTF-8 text from here on (save the file as UTF-8)"]
+    assert told == ["2:8 this is not UTF-8 text (save the file as UTF-8)"]
 
 
 def test_nesting_without_end(problems_of: ProblemsOf) -> None:
     told = problems_of("locals {\n  a = " + "[" * 5000 + "]" * 5000 + "\n}\n")
-    assert told == ["1:1 the file is nested too deeply to be read"]
+    assert told == ["2:7 this value is nested too deeply to be read (name its parts in `locals`)"]
 
 
 def test_garbage(problems_of: ProblemsOf) -> None:

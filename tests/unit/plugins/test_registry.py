@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from installed import Home
-from tailpipe.errors import ConfigError
 from tailpipe.plugins.contract import Plugin
 from tailpipe.plugins.registry import gather, load_registry
 from tailpipe.tables.table import Column, Table
@@ -46,7 +46,8 @@ def library(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, library: Path) -> Home:
-    home = Home(tmp_path, {"TAILPIPE_ENGINE": "sail", "PYTHONPATH": str(library)})
+    paths = [str(library), *filter(None, [os.environ.get("PYTHONPATH")])]
+    home = Home(tmp_path, {"TAILPIPE_ENGINE": "sail", "PYTHONPATH": os.pathsep.join(paths)})
     home.configure("")
     return home
 
@@ -93,15 +94,52 @@ def test_a_name_claimed_twice_names_both(home: Home, library: Path) -> None:
     for name in ("doors", "gates"):
         install(library, name, DOORS.format(table="door_log", name=name), f"{name}:plugin")
     done = home.run("config", "check")
+    assert done.returncode == 0
+    assert 'warning: table "door_log" is claimed by 2 plugins: doors, gates' in done.stderr
+    done = home.run("table", "list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [row.split()[:3] for row in done.stdout.splitlines() if "door_log" in row] == [
+        ["door_log", "plugin", "doors"],
+        ["door_log", "plugin", "gates"],
+    ]
+
+
+def test_a_partition_says_whose_table_it_means(home: Home, library: Path) -> None:
+    for name in ("doors", "gates"):
+        install(library, name, DOORS.format(table="door_log", name=name), f"{name}:plugin")
+    home.write("a.jsonl", "")
+    source = 'source "file" { paths = ["LOGS"] }'
+    path = home.configure(
+        f'partition "door_log" "a" {{\n  plugin = "gates"\n  {source}\n}}\n'
+        f'partition "door_log" "b" {{\n  {source}\n}}\n'
+        f'partition "door_log" "c" {{\n  plugin = "gate"\n  {source}\n}}\n'
+    )
+    done = home.run("config", "check")
     assert done.returncode == 2
-    assert 'table "door_log" is claimed by two plugins: "doors" and "gates"' in done.stderr
-    assert "hint: remove one of them" in done.stderr
+    assert done.stderr.splitlines()[:4] == [
+        f'{path}:5:1: table "door_log" is claimed by two plugins: "doors" and "gates"',
+        'hint: say which: plugin = "doors" or plugin = "gates"',
+        f'{path}:9:12: plugin "gate" has no table "door_log"',
+        'hint: did you mean "gates"?',
+    ]
+    done = home.run("collect", "--dry-run")
+    assert done.returncode == 1
+    assert "door_log.a  window" in done.stdout
+    assert "left out because of problems in the configuration: door_log.b, door_log.c" in done.stderr
 
 
 def test_all_claims_are_told_at_once() -> None:
     tables = tuple(Table(name, (Column("at", "timestamp"),)) for name in ("a", "b"))
-    with pytest.raises(ConfigError) as error:
-        gather([Plugin("one", tables=tables), Plugin("two", tables=tables)])
-    assert [problem.message for problem in error.value.problems] == [
-        f'table "{name}" is claimed by two plugins: "one" and "two"' for name in ("a", "b")
+    registry = gather([Plugin("one", tables=tables), Plugin("two", tables=tables)])
+    assert [problem.message for problem in registry.claims] == [
+        f'table "{name}" is claimed by 2 plugins: one, two' for name in ("a", "b")
     ]
+    assert registry.table("a") is None
+    assert registry.table("a", "two") is tables[0]
+
+
+def test_of_two_plugins_with_one_name_the_second_is_left_out() -> None:
+    first, second = Plugin("one"), Plugin("one", tables=(Table("a", (Column("at", "timestamp"),)),))
+    registry = gather([first, second])
+    assert registry.plugins == (first,)
+    assert 'two packages have a plugin called "one"' in str(registry.warnings[0])

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL
+
+if TYPE_CHECKING:
+    from tailpipe.cli.chosen_targets import Choice
 
 HELP = "Collect logs into the lake."
 
@@ -57,29 +64,22 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from tailpipe.cli.asked_window import asked_window
+    from tailpipe.cli.chosen_targets import choose_targets
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.summary import exit_code, print_plan, print_summary
     from tailpipe.collect.run import Collection, Defaults
-    from tailpipe.collect.selection import select
-    from tailpipe.collect.target import check_engine, make_targets, only_sources
     from tailpipe.engine.settings import engine_settings
 
-    setup = load_setup(arguments)
-    selections = select(
-        arguments.partitions,
-        make_targets(setup.config, setup.registry),
-        lambda target: [feed.source.name for feed in target.feeds],
-    )
-    targets = [only_sources(selection.chosen, selection.sources) for selection in selections]
-    workspace = setup.workspace
+    setup = load_setup(arguments, writes=not arguments.dry_run, tells=False)
+    workspace, data_dir = setup.workspace, setup.data_dir
     engine = engine_settings(workspace, os.environ, arguments.engine)
-    check_engine(targets, engine.name)
+    choice = choose_targets(setup, arguments.partitions, engine.name)
     with interruptible(), make_watcher(is_shown=arguments.progress == "true") as watcher:
         collection = Collection(
-            targets=targets,
-            data_dir=setup.data_dir,
+            targets=list(choice.targets),
+            data_dir=data_dir,
             asked=asked_window(arguments, setup.now, is_past=True),
             engine=engine,
             now=setup.now,
@@ -93,6 +93,15 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             outcome = collection.execute()
     if arguments.dry_run:
-        return print_plan(plans, unplanned, arguments.output)
+        return print_plan(plans, unplanned, arguments.output) or _left_out_code(choice)
     print_summary(outcome, arguments.output)
-    return exit_code(outcome)
+    left_out_code = _left_out_code(choice)
+    return exit_code(outcome) or left_out_code
+
+
+def _left_out_code(choice: Choice) -> int:
+    """What was asked for and left out makes the run a partial one."""
+    if choice.left_out:
+        names = ", ".join(choice.left_out)
+        sys.stderr.write(f"left out because of problems in the configuration: {names}\n")
+    return EXIT_DONE if choice.is_whole and not choice.left_out else EXIT_PARTIAL

@@ -16,13 +16,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.setup import load_setup
+    from tailpipe.cli.setup import load_setup, warn_of
     from tailpipe.cli.terminal import counted, say
-    from tailpipe.collect.target import check_engine, make_targets
+    from tailpipe.collect.check import find_problems
+    from tailpipe.collect.target import check_engine, find_targets
     from tailpipe.engine.settings import engine_settings
+    from tailpipe.errors import ConfigError
 
-    setup = load_setup(arguments)
-    targets = make_targets(setup.config, setup.registry)
+    setup = load_setup(arguments, tells=False)
+    problems = find_problems(setup.config, setup.registry)
+    if any(not problem.is_warning for problem in problems):
+        raise ConfigError(problems)
+    warn_of(problems)
+    targets, _ = find_targets(setup.config, setup.registry)
     check_engine(targets.values(), engine_settings(setup.workspace, {}).name)
     files = counted(len(setup.config.files), "file")
     say(

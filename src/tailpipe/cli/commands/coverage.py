@@ -80,7 +80,7 @@ def _selections(setup: Setup, words: list[str]) -> list[Selection[Key]]:
         for table in list_tables(setup.data_dir)
         for name in partition_names(setup.data_dir, table)
     )
-    keys = {key: key for key in (*setup.partitions, *stored)}
+    keys = {key: key for key in (*setup.partitions, *setup.broken_partitions, *stored)}
     if not keys and not words:
         return []
     return select(words, keys, lambda key: _configured_sources(setup, key))
@@ -118,7 +118,7 @@ def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Repo
         today=setup.now.date(),
         later_rows=0 if asked.end else sum(n for day, n in rows.items() if day > setup.now.date()),
         sources=selection.sources,
-        is_configured=selection.chosen in setup.partitions,
+        is_configured=selection.chosen in (*setup.partitions, *setup.broken_partitions),
         is_known=bool(rows or any(state.asked.values()) or state.failures),
     )
 

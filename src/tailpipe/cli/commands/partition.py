@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HELP = "List and show partitions and what is collected of them, or delete rows."
 
 _NOT_CONFIGURED = "(not configured)"
+_BROKEN = "(configured with problems)"
 _NOTHING = dict.fromkeys(("rows", "days", "first_day", "last_day", "files", "size_bytes"))
 _NO_RUN = dict.fromkeys(("last_run", "last_run_failed"))
 
@@ -55,7 +56,8 @@ def _entries(setup: Setup) -> list[Entry]:
         for table in tables
         for name, contents in partition_contents(setup.data_dir, table).items()
     }
-    keys = [*setup.partitions, *(key for key in stored if key not in setup.partitions)]
+    configured = (*setup.partitions, *setup.broken_partitions)
+    keys = [*configured, *(key for key in stored if key not in configured)]
     endings = {
         (table, name): ending
         for table in tables
@@ -68,7 +70,7 @@ def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None, ending
     from tailpipe.cli.listing import Entry
 
     config = setup.partitions.get(key)
-    sources = [source.type for source in config.sources] if config else [_NOT_CONFIGURED]
+    sources = [source.type for source in config.sources] if config else [_absence(setup, key)]
     collected: dict[str, Any] = asdict(contents) if contents else dict(_NOTHING)
     return Entry(
         ".".join(key),
@@ -80,8 +82,12 @@ def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None, ending
 def _details(setup: Setup, key: tuple[str, str], config: PartitionConfig | None, collected: Facts) -> Facts:
     from tailpipe.cli.partition_facts import collection_facts
 
-    asked = _asked(setup, config) if config else {"sources": [_NOT_CONFIGURED]}
+    asked = _asked(setup, config) if config else {"sources": [_absence(setup, key)]}
     return {**asked, **collected, **collection_facts(setup.data_dir, *key, setup.now)}
+
+
+def _absence(setup: Setup, key: tuple[str, str]) -> str:
+    return _BROKEN if key in setup.broken_partitions else _NOT_CONFIGURED
 
 
 def _asked(setup: Setup, config: PartitionConfig) -> Facts:
@@ -118,7 +124,7 @@ def _delete(arguments: argparse.Namespace) -> int:
 
     if arguments.name is None:
         raise UsageError("which partition is meant?", "tailpipe partition list names them")
-    setup = load_setup(arguments)
+    setup = load_setup(arguments, needs_config=False, writes=True)
     window = whole_window(arguments, setup.now)
     table, name = chosen(arguments.name, "partition", _entries(setup)).name.split(".", 1)
     words = _window_words(window)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
@@ -63,7 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.setup import load_setup
 
     _check_usage(arguments)
-    setup = load_setup(arguments, needs_config=arguments.action == "retry")
+    is_retry = arguments.action == "retry"
+    setup = load_setup(
+        arguments, needs_config=is_retry, writes=arguments.action in ("retry", "drop"), tells=not is_retry
+    )
     commands = {"list": _list, "show": _show, "retry": _retry, "drop": _drop}
     return commands[arguments.action](arguments, setup)
 
@@ -154,21 +157,22 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
     import os
     from pathlib import Path
 
+    from tailpipe.cli.chosen_targets import usable_targets
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import say_retries
+    from tailpipe.cli.setup import all_problems, warn_of
     from tailpipe.collect.outcome import Rows
     from tailpipe.collect.retry import Retry
-    from tailpipe.collect.target import check_engine, make_targets
     from tailpipe.engine.settings import engine_settings
 
     window = rejection_window(arguments, setup)
     chosen = choose(arguments.names, find_quarantine(setup))
-    targets = make_targets(setup.config, setup.registry)
-    tried = [targets[key] for key, files in chosen.items() if files and key in targets]
     engine = engine_settings(setup.workspace, os.environ, arguments.engine)
-    check_engine(tried, engine.name)
+    targets, broken = usable_targets(setup, engine.name)
+    warn_of((*all_problems(setup), *(problem for problems in broken.values() for problem in problems)))
+    tried = [targets[key] for key, files in chosen.items() if files and key in targets]
     with interruptible(), make_watcher(is_shown=arguments.progress != "false") as watcher:
         retry = Retry(
             targets=tried,
@@ -181,7 +185,7 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
         )
         done = retry.execute()
     others = {key: files for key, files in chosen.items() if key not in targets}
-    outcomes = [*done, *_not_configured(setup, others, window)]
+    outcomes = [*done, *_not_tried(setup, others, broken, window)]
     outcomes = [outcome for outcome in outcomes if outcome.rows.read or outcome.left or outcome.failure]
     rows = sum((outcome.rows for outcome in outcomes), Rows())
     say_retries(outcomes, rows, arguments.output)
@@ -190,8 +194,11 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
     return EXIT_PARTIAL if is_failed or is_all_left else EXIT_DONE
 
 
-def _not_configured(
-    setup: Setup, partitions: Mapping[tuple[str, str], Sequence[str]], window: Window | None
+def _not_tried(
+    setup: Setup,
+    partitions: Mapping[tuple[str, str], Sequence[str]],
+    broken: Collection[tuple[str, str]],
+    window: Window | None,
 ) -> Iterator[RetryOutcome]:
     from tailpipe.cli.reject_choice import location_of
     from tailpipe.collect.retry import RetryOutcome
@@ -203,4 +210,8 @@ def _not_configured(
         _, rejects = find_rejects(location_of(setup.data_dir, key), files, window, (), 0)
         if rejects:
             hint = f"configure {name} again, or take them out: tailpipe rejects drop {name}"
-            yield RetryOutcome(name, left=(Left(rejects, "of a partition that is not configured", hint),))
+            reason = "of a partition that is not configured"
+            if key in broken:
+                hint = "tailpipe config check shows what is wrong"
+                reason = "of a partition with problems in its configuration"
+            yield RetryOutcome(name, left=(Left(rejects, reason, hint),))

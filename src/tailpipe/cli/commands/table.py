@@ -34,17 +34,26 @@ def _entries(setup: Setup) -> list[Entry]:
     """Known tables, and those that only the lake has, because their block or plugin is gone."""
     from tailpipe.lake.catalog import list_tables
 
-    owners = dict.fromkeys(list_tables(setup.data_dir), "collected earlier")
-    owners |= {table.name: f"plugin {p.name}" for p in setup.registry.plugins for table in p.tables}
-    owners |= {name: str(table.position or "") for name, table in setup.config.tables.items()}
-    return [_entry(setup, name, origin) for name, origin in sorted(owners.items())]
+    found = [(t.name, f"plugin {p.name}", t) for p in setup.registry.plugins for t in p.tables]
+    found += [
+        (name, str(table.position or ""), setup.tables[name])
+        for name, table in setup.config.tables.items()
+        if name in setup.tables
+    ]
+    known = {name for name, _, _ in found}
+    found += [
+        (name, "collected earlier", Table(name, columns=()))
+        for name in list_tables(setup.data_dir)
+        if name not in known
+    ]
+    return [_entry(setup, table, origin) for _, origin, table in sorted(found, key=lambda each: each[:2])]
 
 
-def _entry(setup: Setup, name: str, origin: str) -> Entry:
+def _entry(setup: Setup, table: Table, origin: str) -> Entry:
     from tailpipe.cli.listing import Entry
     from tailpipe.lake.contents import partition_contents
 
-    table = setup.tables.get(name) or Table(name, columns=())
+    name = table.name
     contents = partition_contents(setup.data_dir, name)
     configured = (partition.name for partition in setup.partitions.values() if partition.table == name)
     partitions = list(dict.fromkeys([*configured, *contents]))

@@ -77,6 +77,7 @@ class BlockReader:
             return True, self.evaluator.evaluate(expression)
         except EvaluationError as error:
             self.report.add(*error.problems)
+            self.report.fail()
             return False, None
 
     def arguments(

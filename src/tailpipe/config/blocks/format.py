@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader, Entry
+from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.declarations import Declared, unique
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.suggest import near_or_all
@@ -37,8 +39,13 @@ def implicit_formats(catalog: Catalog) -> dict[tuple[str, ...], FormatConfig]:
 def identify_formats(
     declared: list[Declared], types: Mapping[str, BlockSchema], reader: BlockReader
 ) -> dict[tuple[str, str], Block]:
-    keys = [(_key(each, types, reader), each) for each in declared]
-    return unique("format", [(key, each) for key, each in keys if key], reader.report)
+    keys: list[tuple[tuple[str, str], Declared]] = []
+    for each in declared:
+        with reader.report.reading("format", each.labels):
+            key = _key(each, types, reader)
+        if key:
+            keys.append((key, each))
+    return unique("format", keys, reader.report)
 
 
 def _key(declared: Declared, types: Mapping[str, BlockSchema], reader: BlockReader) -> tuple[str, str] | None:
@@ -72,21 +79,24 @@ def read_formats(
 ) -> dict[tuple[str, str], FormatConfig]:
     formats: dict[tuple[str, str], FormatConfig] = {}
     for (type_, name), block in blocks.items():
-        schema = catalog.format_types[type_]
-        if len(block.labels) == 1:
-            block = _without_type(block)
-        fields = block.attribute("fields")
-        rewritten = {"fields": _with_bare_names(fields.value)} if fields else {}
-        arguments = reader.arguments(block, schema, f'format "{type_}"', rewritten=rewritten)
-        formats[type_, name] = FormatConfig(
-            type_, name, arguments.values, block.position, arguments.positions
-        )
+        with reader.report.reading("format", (type_, name)):
+            reader.report.use("format", tuple(label.text for label in block.labels))
+            formats[type_, name] = _format(type_, name, block, catalog.format_types[type_], reader)
     return formats
+
+
+def _format(type_: str, name: str, block: Block, schema: BlockSchema, reader: BlockReader) -> FormatConfig:
+    if len(block.labels) == 1:
+        block = _without_type(block)
+    fields = block.attribute("fields")
+    rewritten = {"fields": _with_bare_names(fields.value)} if fields else {}
+    arguments = reader.arguments(block, schema, f'format "{type_}"', rewritten=rewritten)
+    return FormatConfig(type_, name, arguments.values, block.position, arguments.positions)
 
 
 def _without_type(block: Block) -> Block:
     attributes = tuple(attribute for attribute in block.attributes if attribute.name != "type")
-    return Block(block.type, block.labels, attributes, block.blocks, block.position)
+    return replace(block, attributes=attributes)
 
 
 def _with_bare_names(fields: Expression) -> Expression:
@@ -119,12 +129,26 @@ def format_of(
     reader: BlockReader,
 ) -> FormatConfig | None:
     """The format that argument `name` means: a reference, its text, or an object in place."""
+    found = _format_of(name, arguments, written, formats, catalog, reader)
+    if found:
+        refuse_claimed("format", found.type, arguments.positions[name], catalog, reader.report)
+    return found
+
+
+def _format_of(
+    name: str,
+    arguments: Arguments,
+    written: Expression | None,
+    formats: Formats,
+    catalog: Catalog,
+    reader: BlockReader,
+) -> FormatConfig | None:
     value = arguments.get(name)
     if value is None:
         return None
     position = arguments.positions[name]
     if isinstance(value, BlockReference) and value.kind == "format":
-        return formats.get(value.labels)
+        return _used(value.labels, formats, reader.report)
     if isinstance(value, dict):
         return _in_place(value, position, written, catalog, reader)
     if not isinstance(value, str):
@@ -132,11 +156,18 @@ def format_of(
         reader.report.error(position, message, _HINT)
         return None
     key = tuple(value.removeprefix("format.").split("."))
-    if key not in formats:
+    if key not in formats and ("format", key) not in reader.report.broken:
         known = [".".join(labels) for labels in formats]
         message = f'there is no format "{value}"'
         reader.report.error(position, message, near_or_all(value, known, "formats"))
-    return formats.get(key)
+    return _used(key, formats, reader.report)
+
+
+def _used(key: tuple[str, ...], formats: Formats, report: Report) -> FormatConfig | None:
+    """Of a format that exists but was not understood there is no value."""
+    found = formats.get(key)
+    report.use("format", (found.type, found.name) if found else key)
+    return found
 
 
 def _in_place(

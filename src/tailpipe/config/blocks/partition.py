@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
+from tailpipe.config.blocks.claims import table_plugin
 from tailpipe.config.blocks.format import format_of, with_bare_field_names
 from tailpipe.config.blocks.limits import LIMITS, checked_limits
 from tailpipe.config.blocks.source import SourceReader
@@ -22,6 +23,7 @@ from tailpipe.errors import Position
 PARTITION = BlockSchema(
     (
         Argument("description"),
+        Argument("plugin"),
         Argument("filter"),
         Argument("tp_index"),
         *LIMITS,
@@ -35,8 +37,13 @@ _TABLE_ARGUMENTS = ("type", "table")
 def identify_partitions(
     declared: Iterable[Declared], tables: Collection[str], reader: BlockReader
 ) -> dict[tuple[str, str], Block]:
-    keys = [(_key(each.block, tables, reader), each) for each in declared]
-    return unique("partition", [(key, each) for key, each in keys if key], reader.report)
+    keys: list[tuple[tuple[str, str], Declared]] = []
+    for each in declared:
+        with reader.report.reading("partition", each.labels):
+            key = _key(each.block, tables, reader)
+        if key:
+            keys.append((key, each))
+    return unique("partition", keys, reader.report)
 
 
 def _key(block: Block, tables: Collection[str], reader: BlockReader) -> tuple[str, str] | None:
@@ -79,7 +86,12 @@ class PartitionReader:
     reader: BlockReader
 
     def read(self, blocks: Mapping[tuple[str, str], Block]) -> dict[tuple[str, str], PartitionConfig]:
-        return {key: self._partition(*key, block) for key, block in blocks.items()}
+        partitions: dict[tuple[str, str], PartitionConfig] = {}
+        for key, block in blocks.items():
+            with self.reader.report.reading("partition", key):
+                self.reader.report.use("partition", tuple(label.text for label in block.labels))
+                partitions[key] = self._partition(*key, block)
+        return partitions
 
     def _partition(self, table: str, name: str, block: Block) -> PartitionConfig:
         owner = f'partition "{table}.{name}"'
@@ -98,6 +110,7 @@ class PartitionReader:
             self.reader,
         )
         sources = (*self._referenced(arguments), *self._inner(block))
+        plugin = self._plugin(table, arguments, block)
         if not arguments.is_given("source") and not any(block.blocks_of("source")):
             hint = 'add source "file" { paths = ["…"] }'
             self.reader.report.error(block.position, f"{owner} has no source", hint)
@@ -108,10 +121,18 @@ class PartitionReader:
             arguments.get("filter"),
             arguments.get("tp_index"),
             **checked_limits(arguments, owner, self.reader.report),
+            plugin=plugin,
             description=arguments.values.get("description", ""),
             position=block.position,
             argument_positions=arguments.positions,
         )
+
+    def _plugin(self, table: str, arguments: Arguments, block: Block) -> str | None:
+        place = arguments.positions.get("plugin", block.position)
+        plugin = table_plugin(table, arguments.get("plugin"), place, self.sources.catalog, self.reader.report)
+        if plugin is None:
+            self.reader.report.use("table", (table,))
+        return plugin
 
     def _inner(self, block: Block) -> list[SourceConfig]:
         read = [self.sources.in_partition(inner) for inner in block.blocks_of("source")]
@@ -129,6 +150,7 @@ class PartitionReader:
 
     def _referenced_one(self, value: Any, position: Position) -> SourceConfig | None:
         if isinstance(value, BlockReference) and value.kind == "source":
+            self.reader.report.use("source", value.labels)
             return self.top_level.get((value.labels[0], value.labels[1]))
         message = f"a source is a reference, not {with_article(kind(value))}"
         self.reader.report.error(position, message, 'write source.type.name, or a block source "type" { … }')

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tailpipe.config.blocks.arguments import BlockReader
+from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.blocks.connection import Connections, connection_of
 from tailpipe.config.blocks.format import Formats, format_of, with_bare_field_names
 from tailpipe.config.language.kinds import kind, with_article
@@ -18,6 +19,7 @@ from tailpipe.errors import Position
 _EVERY_SOURCE = (
     Argument("connection", ANY, description="credentials: connection.type.name"),
     Argument("format", ANY, description="how bytes become fields: format.type.name"),
+    Argument("description"),
 )
 _EVERY_SOURCE_NAMES = tuple(argument.name for argument in _EVERY_SOURCE)
 
@@ -32,7 +34,8 @@ class SourceReader:
     def top_level(self, blocks: Mapping[tuple[str, ...], Block]) -> dict[tuple[str, str], SourceConfig]:
         sources: dict[tuple[str, str], SourceConfig] = {}
         for (type_, name), block in blocks.items():
-            source = self._source(block, type_, block.labels[0].position)
+            with self.reader.report.reading("source", (type_, name)):
+                source = self._source(block, type_, block.labels[0].position)
             if source is not None:
                 sources[type_, name] = replace(source, name=name)
         return sources
@@ -65,6 +68,7 @@ class SourceReader:
             message = f'source "{type_}" is not installed. Installed: {listed(types) or "none"}.'
             self.reader.report.error(type_position, message, did_you_mean(type_, types))
             return None
+        refuse_claimed("source", type_, type_position, self.catalog, self.reader.report)
         written = block.attribute("format")
         format_expression = with_bare_field_names(written.value) if written else None
         rewritten = {"format": format_expression} if format_expression else {}

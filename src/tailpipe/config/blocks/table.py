@@ -38,10 +38,11 @@ def read_tables(
 ) -> dict[str, TableConfig]:
     tables: dict[str, TableConfig] = {}
     for (name,), block in blocks.items():
-        if name in catalog.table_names:
-            message = f'table "{name}" is built in already'
-            reader.report.error(block.labels[0].position, message, "give this table another name")
-        tables[name] = _table(name, block, formats, catalog, reader)
+        with reader.report.reading("table", (name,)):
+            if name in catalog.table_names:
+                message = f'table "{name}" is built in already'
+                reader.report.error(block.labels[0].position, message, "give this table another name")
+            tables[name] = _table(name, block, formats, catalog, reader)
     return tables
 
 

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
 from tailpipe.config.blocks.limits import LIMITS, checked_limits
+from tailpipe.config.directories import path_problem
+from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
-from tailpipe.config.schema import ANY, BOOL, NUMBER, STRING_MAP, Argument, BlockSchema
+from tailpipe.config.schema import ANY, NUMBER, STRING_MAP, Argument, BlockSchema
 from tailpipe.config.values import WorkspaceConfig
+from tailpipe.errors import Position
 
-LOG_LEVELS = ("trace", "debug", "info", "warn", "error", "off")
+# Arguments of the Tailpipe CLI that mean nothing here: they are taken without a word.
+_UNUSED = tuple(
+    Argument(name, ANY)
+    for name in (
+        "log_level",
+        "memory_max_mb_plugin",
+        "memory_temp_cache_mb",
+        "plugin_memory_max_mb",
+        "temp_dir_max_mb",
+        "update_check",
+    )
+)
 ENGINES = ("spark", "sail")
 WORKSPACE = BlockSchema(
     (
+        Argument("base", ANY),
         Argument("data_dir"),
         Argument("engine", choices=ENGINES),
         Argument("master"),
@@ -24,11 +40,9 @@ WORKSPACE = BlockSchema(
         Argument("memory_max_mb", NUMBER),
         Argument("cores", NUMBER),
         *LIMITS,
-        Argument("log_level", choices=LOG_LEVELS),
-        Argument("update_check", BOOL),
+        *_UNUSED,
     )
 )
-_UNUSED_IN_WORKSPACE = ("update_check",)
 _LEAST = {"memory_max_mb": 256, "cores": 1}
 PLUGIN = BlockSchema((Argument("source"), Argument("version"), Argument("memory_max_mb", NUMBER)))
 
@@ -37,29 +51,76 @@ def read_workspaces(
     blocks: Mapping[tuple[str, ...], Block], reader: BlockReader
 ) -> dict[str, WorkspaceConfig]:
     workspaces: dict[str, WorkspaceConfig] = {}
-    for (name,), block in blocks.items():
-        owner = f'workspace "{name}"'
-        arguments = reader.arguments(block, WORKSPACE, owner)
-        limits = checked_limits(arguments, owner, reader.report)
-        for unused in _UNUSED_IN_WORKSPACE:
-            if unused in arguments.values:
-                message = f'argument "{unused}" has no effect'
-                reader.report.warn(arguments.positions[unused], message, "remove it")
-        numbers = {key: _whole(key, arguments, owner, reader.report) for key in _LEAST}
-        values, _ = arguments.without((*_UNUSED_IN_WORKSPACE, *_LEAST))
-        options: dict[str, Any] = {**values, **numbers, **limits}
-        workspaces[name] = WorkspaceConfig(name=name, **options, position=block.position)
+    for (name,) in blocks:
+        _read(name, blocks, workspaces, (), reader)
     return workspaces
+
+
+def _read(
+    name: str,
+    blocks: Mapping[tuple[str, ...], Block],
+    workspaces: dict[str, WorkspaceConfig],
+    users: tuple[str, ...],
+    reader: BlockReader,
+) -> None:
+    """A workspace, after the one it is based on."""
+    if name in workspaces:
+        return
+    with reader.report.reading("workspace", (name,)):
+        own, base, position = _workspace(name, blocks[name,], reader)
+        workspaces[name] = own
+        if base in (*users, name):
+            reader.report.error(position, f'workspace "{name}" is based on itself', "remove `base`")
+        elif base is not None:
+            _read(base, blocks, workspaces, (*users, name), reader)
+            reader.report.use("workspace", (base,))
+            workspaces[name] = _with_base(own, workspaces[base])
+
+
+def _with_base(own: WorkspaceConfig, base: WorkspaceConfig) -> WorkspaceConfig:
+    """What the workspace does not say, its base does; but each has its own tables unless both say where."""
+    unsaid = [name for name, value in vars(own).items() if value is None or value == {}]
+    inherited = {name: getattr(base, name) for name in unsaid if name not in ("data_dir", "position")}
+    return replace(own, **inherited)
+
+
+def _base(arguments: Arguments, report: Report) -> str | None:
+    value = arguments.get("base")
+    if value is None or (isinstance(value, BlockReference) and value.kind == "workspace"):
+        return value.labels[0] if value else None
+    message = f'argument "base" is a workspace, not {with_article(kind(value))}'
+    report.error(arguments.positions["base"], message, "write workspace.name")
+    return None
+
+
+def _workspace(name: str, block: Block, reader: BlockReader) -> tuple[WorkspaceConfig, str | None, Position]:
+    owner = f'workspace "{name}"'
+    arguments = reader.arguments(block, WORKSPACE, owner)
+    limits = checked_limits(arguments, owner, reader.report)
+    numbers = {key: _whole(key, arguments, owner, reader.report) for key in _LEAST}
+    values, _ = arguments.without((*(argument.name for argument in _UNUSED), *_LEAST, "base"))
+    _check_data_dir(arguments, owner, reader.report)
+    options: dict[str, Any] = {**values, **numbers, **limits}
+    workspace = WorkspaceConfig(name=name, **options, position=block.position)
+    return workspace, _base(arguments, reader.report), arguments.positions.get("base", block.position)
 
 
 def _whole(name: str, arguments: Arguments, owner: str, report: Report) -> int | None:
     value = arguments.get(name)
-    if value is None:
+    if not value:
+        # Zero is Tailpipe's word for no limit of its own.
         return None
     if value != int(value) or value < _LEAST[name]:
         message = f'argument "{name}" of {owner} must be a whole number of at least {_LEAST[name]}'
         report.error(arguments.positions[name], message)
     return int(value)
+
+
+def _check_data_dir(arguments: Arguments, owner: str, report: Report) -> None:
+    value = arguments.get("data_dir")
+    found = None if value is None else path_problem(value)
+    if found:
+        report.error(arguments.positions["data_dir"], f'argument "data_dir" of {owner} {found[0]}', found[1])
 
 
 def read_plugins(blocks: Mapping[tuple[str, ...], Block], reader: BlockReader) -> tuple[str, ...]:

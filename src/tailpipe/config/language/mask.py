@@ -17,6 +17,10 @@ from tailpipe.errors import Problem
 _IN_CODE = re.compile(rb"""["`'#{}]|//|/\*|<<-?([^\W\d][\w-]*)[ \t]*\n|(?<![\w.])\d+[eE][-+]?\d+""")
 _IN_STRING = re.compile(rb"""["\n\\]|[$%]{2}\{|[$%]\{""")
 _ESCAPES = b'nrt"\\uU'
+# A block's first line at the beginning of a line: where text that never ends must have ended.
+_HEADER = re.compile(rb"""^[A-Za-z_][\w-]*([ \t]+"[^"\n]*")*[ \t]*\{""", re.MULTILINE)
+# A file with more than these is no configuration, and looking for each costs a look at all that follows.
+_MAX_PROBLEMS = 100
 # Grok's `%{YEAR:year}`; HCL's own directives are words in lower case.
 _GROK = re.compile(rb"%\{[A-Z][A-Z0-9_]*(:[\w.@-]+){0,2}\}")
 
@@ -68,6 +72,8 @@ class _Scanner:
         depth = 0
         while found := _IN_CODE.search(self.data, at):
             token = found.group()
+            if len(self.problems) >= _MAX_PROBLEMS:
+                return self._cut(found.start())
             if token == b"}" and within_braces and depth == 0:
                 return found.end()
             if token in b"{}":
@@ -185,12 +191,16 @@ class _Scanner:
         marker = word.decode()
         message = f"this text has no closing line `{marker}`"
         self._refuse(start, start, message, f"end it with a line that holds only {marker}")
-        return self._cut(self._line_end(start))
+        following = _HEADER.search(self.data, body)
+        return self._cut(self._line_end(start), following.start() if following else len(self.data))
 
-    def _cut(self, start: int) -> int:
-        self.out[start:] = b" " * (len(self.data) - start)
+    def _cut(self, start: int, end: int | None = None) -> int:
+        """Hides text, but for its newlines."""
+        end = len(self.data) if end is None else end
+        hidden = re.sub(rb"[^\n]", b" ", self.data[start:end])
+        self.out[start:end] = hidden
         self.is_cut = True
-        return len(self.data)
+        return end
 
     def _refuse(self, start: int, blamed: int, message: str, hint: str) -> int:
         self._report(blamed, message, hint)

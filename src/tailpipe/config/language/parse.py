@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from tree_sitter import Node
 
 from tailpipe.config.language.expressions import ExpressionReader, meaningful
 from tailpipe.config.language.mask import mask
 from tailpipe.config.language.recover import SyntaxTree, parse_tolerantly
 from tailpipe.config.language.source_text import SourceText, source_text
-from tailpipe.config.language.syntax import Attribute, Block, Body, Expression, Label
+from tailpipe.config.language.syntax import Attribute, Block, Body, Broken, Expression, Label
 from tailpipe.errors import Position, Problem
 
 
-def parse(source: SourceText) -> tuple[Body, tuple[Problem, ...]]:
+def parse(source: SourceText, damage: tuple[Problem, ...] = ()) -> tuple[Body, tuple[Problem, ...]]:
+    """`damage` is what is known to be wrong with the text already."""
     masked = mask(source)
     tree = parse_tolerantly(source, masked)
     reader = _BodyReader(source, tree, ExpressionReader(source, masked))
     attributes, blocks = reader.read(next(iter(_named(tree.root, "body")), None))
-    body = Body(attributes, blocks, is_whole=tree.is_whole)
-    return body, (*masked.problems, *tree.problems, *reader.problems, *reader.expressions.problems)
+    problems = (*damage, *masked.problems, *tree.problems, *reader.problems, *reader.expressions.problems)
+    blamed = {problem.position.line for problem in problems if problem.position}
+    judged = [_judged(block, blamed) for block in (*blocks, *reader.swallowed)]
+    is_lost = not tree.is_whole or not blamed <= _lines(judged)
+    lost = _text_outside(source, [block for block in judged if block.is_whole]) if is_lost else b""
+    return Body(attributes, tuple(judged), tree.is_whole, lost), problems
+
+
+def _judged(block: Block, blamed: set[int]) -> Block:
+    return replace(block, is_whole=blamed.isdisjoint(_lines([block])))
+
+
+def _lines(blocks: Iterable[Block]) -> set[int]:
+    return {line for block in blocks for line in range(block.position.line, block.last_line + 1)}
+
+
+def _text_outside(source: SourceText, blocks: Iterable[Block]) -> bytes:
+    known = _lines(blocks)
+    rest = [line for line in range(1, len(source.line_starts) + 1) if line not in known]
+    return b"\n".join(source.data[slice(*source.line_span(line))] for line in rest)
 
 
 def parse_expression(name: str, text: str) -> Expression | None:
@@ -27,6 +49,10 @@ def parse_expression(name: str, text: str) -> Expression | None:
     if problems or body.blocks or len(body.attributes) != 1:
         return None
     return body.attributes[0].value
+
+
+def _is_missing(node: Node) -> bool:
+    return node.is_missing or (node.child_count == 1 and node.children[0].is_missing)
 
 
 def _named(node: Node, type: str) -> list[Node]:
@@ -39,6 +65,7 @@ class _BodyReader:
         self.tree = tree
         self.expressions = expressions
         self.problems: list[Problem] = []
+        self.swallowed: list[Block] = []
 
     def read(self, node: Node | None) -> tuple[tuple[Attribute, ...], tuple[Block, ...]]:
         attributes: dict[str, Attribute] = {}
@@ -65,7 +92,14 @@ class _BodyReader:
 
     def _attribute(self, node: Node) -> Attribute:
         name = self.source.text(node.children[0].start_byte, node.children[0].end_byte)
-        return Attribute(name, self.expressions.read(node.children[-1]), self._position(node))
+        return Attribute(name, self._value(node.children[-1]), self._position(node))
+
+    def _value(self, node: Node) -> Expression:
+        try:
+            return self.expressions.read(node)
+        except RecursionError:
+            self._report(node, "this value is nested too deeply to be read", "name its parts in `locals`")
+            return Broken(self._position(node))
 
     def _block(self, node: Node) -> Block:
         children = meaningful(node)
@@ -73,9 +107,14 @@ class _BodyReader:
             self._label(child) for child in children[1:] if child.type in ("string_lit", "identifier")
         )
         attributes, blocks = self.read(next(iter(_named(node, "body")), None))
+        if any(_is_missing(child) for child in children):
+            # Never closed, it took in the blocks that follow: those at the beginning of a line are none of it.
+            self.swallowed += [block for block in blocks if block.position.column == 1]
+            blocks = tuple(block for block in blocks if block.position.column > 1)
         type_node = children[0]
         block_type = self.source.text(type_node.start_byte, type_node.end_byte)
-        return Block(block_type, labels, attributes, blocks, self._position(node))
+        last_line = self.source.line(max(node.start_byte, node.end_byte - 1))
+        return Block(block_type, labels, attributes, blocks, self._position(node), last_line)
 
     def _label(self, node: Node) -> Label:
         return Label(self.expressions.plain_text(node), self._position(node))

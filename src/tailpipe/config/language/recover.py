@@ -99,12 +99,15 @@ def _last_label(block: Node) -> Node:
     return [child for child in block.children if child.type in ("identifier", "string_lit")][-1]
 
 
-def _faults(node: Node) -> Iterator[Node]:
-    if node.is_error or node.is_missing:
-        yield node
-    elif node.has_error:
-        for child in node.children:
-            yield from _faults(child)
+def _faults(root: Node) -> Iterator[Node]:
+    """In the order of the text, however deep they are."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.is_error or node.is_missing:
+            yield node
+        elif node.has_error:
+            waiting += reversed(node.children)
 
 
 def _is_unclosed(node: Node) -> bool:
@@ -112,25 +115,30 @@ def _is_unclosed(node: Node) -> bool:
 
 
 def _unclosed_problems(source: SourceText, root: Node, known: frozenset[int]) -> Iterator[Problem]:
-    for missing, opening in _unclosed(root, {}):
+    for missing, opening in _unclosed(root):
         if source.line(opening.start_byte) not in known:
             message = f"this `{_CLOSING[missing.type]}` is never closed"
             yield Problem(message, source.position(opening.start_byte), f"close it with `{missing.type}`")
 
 
-def _unclosed(node: Node, openings: Mapping[str, Node]) -> Iterator[tuple[Node, Node]]:
+def _unclosed(root: Node) -> Iterator[tuple[Node, Node]]:
     """Every missing bracket with the one it should close.
 
     Goes down from the root: the parser's own links to siblings and parents go astray at empty nodes.
     """
-    for child in node.children:
-        token = child.children[0] if child.child_count == 1 else child
-        if child.is_missing and child.type in _CLOSING:
-            yield child, openings.get(_CLOSING[child.type], child)
-        elif token.type in _CLOSING.values():
-            openings = {**openings, token.type: token}
-        elif child.has_error:
-            yield from _unclosed(child, openings)
+    waiting: list[tuple[Node, Mapping[str, Node]]] = [(root, {})]
+    while waiting:
+        node, openings = waiting.pop()
+        inner: list[tuple[Node, Mapping[str, Node]]] = []
+        for child in node.children:
+            token = child.children[0] if child.child_count == 1 else child
+            if child.is_missing and child.type in _CLOSING:
+                yield child, openings.get(_CLOSING[child.type], child)
+            elif token.type in _CLOSING.values():
+                openings = {**openings, token.type: token}
+            elif child.has_error:
+                inner.append((child, openings))
+        waiting += reversed(inner)
 
 
 def _describe(source: SourceText, fault: Node, line: int) -> Problem:

@@ -153,11 +153,15 @@ class Label:
 
 @dataclass(frozen=True)
 class Block:
+    """`is_whole` is false when something from its first to its last line could not be read."""
+
     type: str
     labels: tuple[Label, ...]
     attributes: tuple[Attribute, ...]
     blocks: tuple[Block, ...]
     position: Position
+    last_line: int = 0
+    is_whole: bool = True
 
     def attribute(self, name: str) -> Attribute | None:
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
@@ -168,8 +172,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Body:
-    """What a file holds. `is_whole` is false when unreadable text may hide blocks."""
+    """What a file holds. `is_whole` is false when unreadable text may hide blocks.
+
+    `lost_text` is what was not understood and may be blocks; None where not even that is known.
+    """
 
     attributes: tuple[Attribute, ...]
     blocks: tuple[Block, ...]
     is_whole: bool = True
+    lost_text: bytes | None = b""
