@@ -56,5 +56,5 @@ def test_an_unlisted_source_and_a_damaged_table_are_both_told(home: Home) -> Non
         part["partition"]: [failure["label"] for failure in part["failed"]]
         for part in json.loads(done.stdout)["partitions"]
     }
-    assert failures == {"app_log.one": ["lake"], "gone_log.one": ["listing"], "web_log.one": []}
+    assert failures == {"app_log.one": ["lake"], "gone_log.one": [f"{home.logs}/gone"], "web_log.one": []}
     assert home.query("select count(*)::int as n from web_log") == [{"n": 1}]

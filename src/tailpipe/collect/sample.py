@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
 from tailpipe.collect.target import Feed, Target, declared_fields, recipe
-from tailpipe.errors import TailpipeError
 from tailpipe.sources.content import open_content
+from tailpipe.sources.entries import Unread
 from tailpipe.tables.standardise import Recipe
 
 SAMPLE_BYTES = 1024 * 1024
@@ -64,12 +64,14 @@ def _start(feed: Feed, planned: PlannedArtifact) -> bytes:
     sample = b""
     try:
         with feed.source.open(planned.artifact) as stream:
-            for _, chunks in open_content(stream, planned.artifact).entries():
-                for chunk in chunks:
+            for item in open_content(stream, planned.artifact).entries():
+                if isinstance(item, Unread):
+                    continue
+                for chunk in item[1]:
                     sample += chunk
                     if len(sample) >= SAMPLE_BYTES:
                         return sample[: sample.rfind(b"\n") + 1] or sample
                 return sample
-    except (TailpipeError, OSError):
+    except Exception:
         return sample  # the run itself reports what cannot be read
     return sample

@@ -16,11 +16,13 @@ SEPARATOR = "\x01"
 SEPARATOR_REASON = "line holds the control character 0x01"
 
 # The text kept of these records does not show what is wrong with them: it is only their beginning, a document in which
-# no record was found, a line without its header, or it looks like a record that `cut` split into values itself.
+# no record was found, a line without its header, bytes of another kind, or it looks like a record that `cut` split into
+# values itself.
 _FINAL_REASONS = (
     r"(?s)^(?:(?:line|record) is [0-9,]+ bytes, the limit is [0-9,]+"
     r"|document has no list at .*|document cannot be read: .*"
     r"|line has [0-9]+ values, the header has [0-9]+"
+    r"|[0-9,]+ bytes behind the end of .* were not read"
     rf"|{SEPARATOR_REASON})$"
 )
 
@@ -47,6 +49,10 @@ def cut_text(chunks: Iterator[bytes]) -> Iterator[Cut]:
 
 def size_reason(what: str, size_bytes: int, limit_bytes: int = MAX_RECORD_BYTES) -> str:
     return f"{what} is {size_bytes:,} bytes, the limit is {limit_bytes:,}"
+
+
+def unread_reason(size_bytes: int, where: str) -> str:
+    return f"{size_bytes:,} bytes {where} are of another kind and were not read"
 
 
 def is_cut_off(reasons: pa.Array) -> pa.Array:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from tailpipe.errors import ArtifactError
 from tailpipe.sources.artifact import Artifact, Mark
 from tailpipe.sources.decompress import CHUNK_BYTES, peek, read_chunks
-from tailpipe.sources.entries import Entry, Plain, entries_of, unpack
+from tailpipe.sources.entries import Entry, Plain, Unread, entries_of, unpack
 from tailpipe.sources.fingerprint import HEAD_BYTES, Watch, can_read_on, digest
 
 _BEGINNING = Mark(0, 0, digest(b""), digest(b""))
@@ -31,11 +31,9 @@ class Content:
     start: Mark
     held_bytes: int = 0
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[Entry | Unread]:
         """As `open_entries` gives them. All bytes have been seen when they end, also those that nobody took."""
-        yield from entries_of(self.plain)
-        for _ in self.plain.chunks:
-            pass
+        return entries_of(self.plain)
 
 
 def open_content(stream: BinaryIO, artifact: Artifact) -> Content:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 from isal import igzip_lib
 
 from tailpipe.errors import ArtifactError
+from tailpipe.formats.text import KEPT_BYTES
+from tailpipe.sources.zstd_frames import FrameCutter, starts_frame
 
 CHUNK_BYTES = 1024 * 1024
 MAGIC_BYTES = 262
 
-_MAGICS = {
-    "gzip": b"\x1f\x8b",
-    "bzip2": b"BZh",
-    "xz": b"\xfd7zXZ\x00",
-    "zstd": b"\x28\xb5\x2f\xfd",
-    "zip": b"PK\x03\x04",
+_MAGICS: dict[str, tuple[bytes, ...]] = {
+    "gzip": (b"\x1f\x8b",),
+    "bzip2": (b"BZh",),
+    "xz": (b"\xfd7zXZ\x00",),
+    # One that holds entries, an empty one, and a part of several.
+    "zip": (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"),
 }
 _EXTENSIONS = {
     ".gz": "gzip",
@@ -91,9 +95,11 @@ def _is_tar(head: bytes) -> bool:
 
 def kind_of(head: bytes, name: str) -> str | None:
     """gzip, bzip2, xz, zstd, zip, tar, or None for plain bytes."""
-    for kind, magic in _MAGICS.items():
-        if head.startswith(magic):
+    for kind, magics in _MAGICS.items():
+        if head.startswith(magics):
             return kind
+    if len(head) >= 4 and starts_frame(head[:4]):
+        return "zstd"
     if _is_tar(head):
         return "tar"
     expected = next((kind for end, kind in _EXTENSIONS.items() if name.lower().endswith(end)), None)
@@ -104,11 +110,25 @@ def kind_of(head: bytes, name: str) -> str | None:
     return None
 
 
-def expand(kind: str, chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+@dataclass
+class Trailing:
+    """Bytes behind the end of packed data that are not packed. Filled when the packed data was read to its end."""
+
+    kind: str
+    head: bytes = b""
+    size_bytes: int = 0
+
+    def see(self, chunks: Iterable[bytes]) -> None:
+        for chunk in chunks:
+            self.head += chunk[: KEPT_BYTES - len(self.head)]
+            self.size_bytes += len(chunk)
+
+
+def expand(kind: str, chunks: Iterator[bytes], name: str, trailing: Trailing) -> Iterator[bytes]:
     """Plain chunks of at most CHUNK_BYTES, whatever the ratio of compression."""
     if kind == "zstd":
-        return _expand_zstd(chunks, name)
-    return _expand_members(chunks, _DECODERS[kind], kind, name)
+        return _expand_zstd(chunks, name, trailing)
+    return _expand_members(chunks, kind, name, trailing)
 
 
 _DECODERS: dict[str, Callable[[], Any]] = {
@@ -125,21 +145,26 @@ _DECODE_ERRORS: tuple[type[Exception], ...] = (
 )
 
 
-def _expand_members(
-    chunks: Iterator[bytes], new_decoder: Callable[[], Any], kind: str, name: str
-) -> Iterator[bytes]:
+def _expand_members(chunks: Iterator[bytes], kind: str, name: str, trailing: Trailing) -> Iterator[bytes]:
     """Members may follow each other, and zeros may follow the last: tapes and block devices pad with them."""
-    decoder = None
+    (magic,) = _MAGICS[kind]
+    decoder: Any = None
+    held = b""
     read_bytes = 0
     for chunk in chunks:
         read_bytes += len(chunk)
-        data = chunk
+        data = held + chunk if held else chunk
+        held = b""
         while True:
             if decoder is None:
                 data = data.lstrip(b"\x00")
-                if not data:
+                if len(data) < len(magic) and magic.startswith(data):
+                    held = data
                     break
-                decoder = new_decoder()
+                if not data.startswith(magic):
+                    trailing.see(chain((data,), chunks))
+                    return
+                decoder = _DECODERS[kind]()
             try:
                 plain = decoder.decompress(data, CHUNK_BYTES)
             except _DECODE_ERRORS as error:
@@ -154,12 +179,13 @@ def _expand_members(
                 break
             else:
                 data = b""
-    if decoder is not None:
+    if decoder is not None or held:
         raise ArtifactError(f"{name}: {kind} stream ends after {read_bytes:,} bytes")
 
 
-def _expand_zstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    reader = ChunkReader(chunks)
+def _expand_zstd(chunks: Iterator[bytes], name: str, trailing: Trailing) -> Iterator[bytes]:
+    cutter = FrameCutter(chunks)
+    reader = ChunkReader(cutter.frames())
     try:
         with pa.CompressedInputStream(pa.PythonFile(reader, mode="r"), "zstd") as stream:
             while plain := stream.read(CHUNK_BYTES):
@@ -170,3 +196,4 @@ def _expand_zstd(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise ArtifactError(
             f"{name}: zstd data is broken within the first {reader.read_bytes:,} bytes: {error}"
         ) from error
+    trailing.see(cutter.rest)

@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
-import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 from tailpipe.errors import ArtifactError
-from tailpipe.sources.decompress import CHUNK_BYTES, ChunkReader, expand, kind_of, peek, read_chunks
+from tailpipe.formats.lines import unread_reason
+from tailpipe.sources.decompress import (
+    CHUNK_BYTES,
+    ChunkReader,
+    Trailing,
+    expand,
+    kind_of,
+    peek,
+    read_chunks,
+)
 
 SPOOL_BYTES = 32 * 1024 * 1024
+MAX_PACKED_ZIP_BYTES = 1024 * 1024 * 1024
+MAX_SPARSE_BYTES = 16 * 1024 * 1024 * 1024
 _DEEPEST_NESTING = 4
+_ENCRYPTED = 0x1
+_ZIP_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
 Entry = tuple[str | None, Iterator[bytes]]
 
 
 @dataclass(frozen=True)
+class Unread:
+    """Bytes of an entry that are not what the rest of it is: their beginning, and what is said of them."""
+
+    entry: str | None
+    head: bytes
+    reason: str
+
+
+@dataclass(frozen=True)
 class Plain:
-    """Bytes out of all compression around them. `archive` is zip, tar or None, `depth` how often they were packed."""
+    """Bytes out of all compression around them. `archive` is zip, tar or None, `depth` how often they were packed.
+
+    `trailing` is what follows packed data around them, once they were read to their end.
+    """
 
     name: str
     head: bytes
     chunks: Iterator[bytes]
     archive: str | None
     depth: int
+    trailing: tuple[Trailing, ...] = ()
 
     @property
     def is_packed(self) -> bool:
@@ -39,35 +65,45 @@ class Plain:
         return replace(self, chunks=chunks)
 
 
-def open_entries(stream: BinaryIO, name: str) -> Iterator[Entry]:
+def open_entries(stream: BinaryIO, name: str) -> Iterator[Entry | Unread]:
     """(entry name, plain chunks) pairs, in stored order; the name is None unless an archive holds the file.
 
     Each entry's chunks must be read before the next entry is asked for. Only regular files come out of
-    archives; a name that would leave the archive's folder is refused.
+    archives; a name that would leave the archive's folder is refused. What follows packed data comes behind its entry.
     """
     yield from entries_of(unpack(read_chunks(stream), name))
 
 
 def unpack(chunks: Iterator[bytes], name: str, depth: int = 0) -> Plain:
+    trailing: list[Trailing] = []
     while depth <= _DEEPEST_NESTING:
         head, chunks = peek(chunks)
         kind = kind_of(head, name)
         if kind in (None, "zip", "tar"):
-            return Plain(name, head, chunks, kind, depth)
-        chunks, name, depth = expand(kind, chunks, name), _without_extension(name), depth + 1
+            return Plain(name, head, chunks, kind, depth, tuple(trailing))
+        trailing.append(Trailing(kind))
+        chunks = expand(kind, chunks, name, trailing[-1])
+        name, depth = _without_extension(name), depth + 1
     raise ArtifactError(f"{name}: compressed more than {_DEEPEST_NESTING} times over")
 
 
-def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry]:
+def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry | Unread]:
+    """All chunks have been taken when they end, also those that nobody needed."""
     if plain.archive == "zip":
         yield from _zip_entries(plain, entry)
     elif plain.archive == "tar":
         yield from _tar_entries(plain, entry)
     else:
         yield entry, plain.chunks
+    for _ in plain.chunks:
+        pass
+    for trailing in plain.trailing:
+        if trailing.size_bytes:
+            where = f"behind the end of the {trailing.kind} data"
+            yield Unread(entry, trailing.head, unread_reason(trailing.size_bytes, where))
 
 
-def _packed(file: IO[bytes], entry: str, depth: int) -> Iterator[Entry]:
+def _packed(file: IO[bytes], entry: str, depth: int) -> Iterator[Entry | Unread]:
     yield from entries_of(unpack(read_chunks(cast(BinaryIO, file)), entry, depth + 1), entry)
 
 
@@ -76,20 +112,51 @@ def _without_extension(name: str) -> str:
     return f"{stem}.tar" if extension.lower() in {"tgz", "txz", "tbz2"} else stem or name
 
 
-def _zip_entries(plain: Plain, entry: str | None) -> Iterator[Entry]:
+def _zip_entries(plain: Plain, entry: str | None) -> Iterator[Entry | Unread]:
     """A zip's directory stands at its end, so its bytes are kept first: in memory while few, else on disk."""
     with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
-        shutil.copyfileobj(ChunkReader(plain.chunks), spool, CHUNK_BYTES)
+        _spool(plain, cast(IO[bytes], spool))
         try:
             with zipfile.ZipFile(cast(IO[bytes], spool)) as archive:
+                names = _Names(plain.name, entry)
                 for info in archive.infolist():
                     if info.is_dir() or _is_link(info):
                         continue
-                    inner = _inner_name(plain.name, entry, info.filename)
+                    inner = names.inner(info.filename)
+                    _check_readable(plain.name, info)
                     with archive.open(info) as member:
                         yield from _packed(member, inner, plain.depth)
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             raise ArtifactError(f"{plain.name}: zip archive cannot be read: {error}") from error
+
+
+def _spool(plain: Plain, spool: IO[bytes]) -> None:
+    """Small packed data may stand for any number of bytes: those of a zip in it are limited."""
+    limit_bytes = MAX_PACKED_ZIP_BYTES if plain.depth else None
+    size_bytes = 0
+    for chunk in plain.chunks:
+        size_bytes += len(chunk)
+        if limit_bytes is not None and size_bytes > limit_bytes:
+            raise ArtifactError(
+                f"{plain.name}: a zip archive inside packed data is larger than {limit_bytes:,} bytes"
+            )
+        try:
+            spool.write(chunk)
+        except OSError as error:
+            raise ArtifactError(
+                f"{plain.name}: no room to unpack it in {tempfile.gettempdir()}: {error.strerror}",
+                "free some room there, or set TMPDIR to another folder",
+            ) from error
+
+
+def _check_readable(name: str, info: zipfile.ZipInfo) -> None:
+    if info.flag_bits & _ENCRYPTED:
+        raise ArtifactError(f'{name}: entry "{info.filename}" of the zip archive is encrypted')
+    if info.compress_type not in _ZIP_METHODS:
+        raise ArtifactError(
+            f'{name}: entry "{info.filename}" of the zip archive is compressed by method {info.compress_type}, '
+            "which cannot be read"
+        )
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:
@@ -97,7 +164,10 @@ def _is_link(info: zipfile.ZipInfo) -> bool:
     return unix_file_type not in (0, 0o100000)
 
 
-def _tar_entries(plain: Plain, entry: str | None) -> Iterator[Entry]:
+def _tar_entries(plain: Plain, entry: str | None) -> Iterator[Entry | Unread]:
+    names = _Names(plain.name, entry)
+    if not plain.head:
+        return
     try:
         with closing(
             tarfile.open(fileobj=ChunkReader(plain.chunks), mode="r|", bufsize=CHUNK_BYTES)
@@ -105,12 +175,49 @@ def _tar_entries(plain: Plain, entry: str | None) -> Iterator[Entry]:
             for member in archive:
                 if not member.isreg():
                     continue
-                inner = _inner_name(plain.name, entry, member.name)
+                inner = names.inner(member.name)
+                _check_sparse(plain.name, member)
                 file = archive.extractfile(member)
                 if file is not None:
                     yield from _packed(file, inner, plain.depth)
+            yield from _behind_tar(archive, entry)
     except (tarfile.TarError, EOFError) as error:
         raise ArtifactError(f"{plain.name}: tar archive cannot be read: {error}") from error
+
+
+def _behind_tar(archive: tarfile.TarFile, entry: str | None) -> Iterator[Unread]:
+    """Zeros fill the last block of a tar; anything else behind its end was put there by somebody."""
+    trailing = Trailing("tar")
+    rest: Any = archive.fileobj
+    for chunk in iter(lambda: rest.read(CHUNK_BYTES), b""):
+        if trailing.size_bytes or chunk.strip(b"\x00"):
+            trailing.see((chunk if trailing.size_bytes else chunk.lstrip(b"\x00"),))
+    if trailing.size_bytes:
+        yield Unread(
+            entry, trailing.head, unread_reason(trailing.size_bytes, "behind the end of the tar archive")
+        )
+
+
+def _check_sparse(name: str, member: tarfile.TarInfo) -> None:
+    """Holes take no room in the archive, and any time to read."""
+    if member.issparse() and member.size > MAX_SPARSE_BYTES:
+        raise ArtifactError(
+            f'{name}: entry "{member.name}" has holes and is larger than {MAX_SPARSE_BYTES:,} bytes'
+        )
+
+
+class _Names:
+    """Names of an archive's entries. One that stands there again gets a number: rows are known by it."""
+
+    def __init__(self, archive: str, entry: str | None) -> None:
+        self._archive = archive
+        self._entry = entry
+        self._seen: Counter[str] = Counter()
+
+    def inner(self, name: str) -> str:
+        inner = _inner_name(self._archive, self._entry, name)
+        self._seen[inner] += 1
+        return inner if self._seen[inner] == 1 else f"{inner}#{self._seen[inner]}"
 
 
 def _inner_name(name: str, entry: str | None, inner: str) -> str:

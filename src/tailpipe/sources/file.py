@@ -18,7 +18,7 @@ from tailpipe.errors import ArtifactError, ConfigError, Problem
 from tailpipe.sources.artifact import Artifact, Listed, Mark, Skipped, Unlisted
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
-from tailpipe.sources.listed_file import ListedFile, version_of
+from tailpipe.sources.listed_file import ListedFile, open_file, version_of
 from tailpipe.sources.walk import Found, Seen, Walker
 from tailpipe.times import Window
 
@@ -76,12 +76,12 @@ class FileSource:
             file.check_unchanged()
 
     def head(self, location: str) -> bytes | None:
-        with suppress(OSError, ArtifactError), open(location, "rb", buffering=0) as file:
+        with suppress(OSError, ArtifactError), open_file(location) as file:
             return first_bytes(file, location)
         return None
 
     def holds(self, location: str, mark: Mark) -> bool:
-        with suppress(OSError, ArtifactError), open(location, "rb", buffering=0) as file:
+        with suppress(OSError, ArtifactError), open_file(location) as file:
             return mark.offset > 0 and bool(at_mark(file, location, mark))
         return False
 
@@ -89,7 +89,7 @@ class FileSource:
         """Whether the content holds the mark, and can be read on from it without what lies before."""
         if mark.offset == 0:
             return True
-        with suppress(OSError, ArtifactError), open(location, "rb", buffering=0) as file:
+        with suppress(OSError, ArtifactError), open_file(location) as file:
             return goes_on_at_line_end(*at_mark(file, location, mark))
         return False
 

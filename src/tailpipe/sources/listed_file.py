@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from typing import Any
 
 from tailpipe.errors import ArtifactError
@@ -16,6 +17,20 @@ def version_of(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}"
 
 
+def open_file(location: str) -> io.FileIO:
+    """Fails for what is no regular file, and waits for nobody."""
+    file = io.FileIO(location, opener=_open_at_once)
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ArtifactError(f"{location}: not a regular file")
+    return file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe that took a file's place would be waited for until somebody writes into it."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 class ListedFile(io.FileIO):
     """Ends where the file ended when it was listed. Opening fails where that much of it cannot be there any more.
 
@@ -23,10 +38,12 @@ class ListedFile(io.FileIO):
     """
 
     def __init__(self, artifact: Artifact) -> None:
-        super().__init__(artifact.location)
+        super().__init__(artifact.location, opener=_open_at_once)
         self._artifact = artifact
+        self._head = b""
         try:
-            self._head = os.pread(self.fileno(), HEAD_BYTES, 0)
+            if stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+                self._head = os.pread(self.fileno(), HEAD_BYTES, 0)
             self._check_listed()
         except BaseException:
             self.close()

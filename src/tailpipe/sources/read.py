@@ -12,12 +12,17 @@ import pyarrow.compute as pc
 
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.format import Cut, Format
+from tailpipe.formats.lines import refused
+from tailpipe.formats.text import valid_utf8
 from tailpipe.sources.artifact import Artifact, Source
 from tailpipe.sources.content import Content, open_content
+from tailpipe.sources.entries import Unread
 
 BATCH_BYTES = 2 * 1024 * 1024
 BATCH_ROWS = 16 * 1024
 
+# Of a reject that is no record of the file; those count from 1.
+UNREAD_POSITION = 0
 DONE_POSITION = -1
 ERROR_POSITION = -2
 
@@ -61,7 +66,14 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
     try:
         with source.open(artifact) as stream:
             content = open_content(stream, artifact)
-            for entry, chunks in content.entries():
+            for item in content.entries():
+                if isinstance(item, Unread):
+                    rows += 1
+                    yield Piece(
+                        number, item.entry, refused(valid_utf8(item.head), UNREAD_POSITION, item.reason)
+                    )
+                    continue
+                entry, chunks = item
                 for cut in format.cut(count.over(chunks)):
                     rows += len(cut.raw)
                     yield Piece(number, entry, _placed(cut, content.start.position))

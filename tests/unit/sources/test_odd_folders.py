@@ -13,7 +13,8 @@ import pytest
 from odd_folders import as_nobody, make_deep, make_odd
 
 from tailpipe.config.values import SourceConfig
-from tailpipe.sources.artifact import Artifact, Skipped, Unlisted
+from tailpipe.errors import ArtifactError
+from tailpipe.sources.artifact import Artifact, Mark, Skipped, Unlisted
 from tailpipe.sources.file import make
 from tailpipe.times import Window
 
@@ -73,7 +74,7 @@ def test_a_path_that_is_too_long_is_left_out(folder: Path, pattern: str) -> None
 
 @pytest.mark.parametrize("pattern", ["", "**", "**/*.log"])
 def test_folders_may_be_deeper_than_the_stack(folder: Path, pattern: str) -> None:
-    make_deep(folder, 1_500, "d")
+    make_deep(folder, 1_100, "d")
     (folder / "d" / "d" / "d.log").write_text("d\n")
     assert sorted(listed(folder / pattern)[0]) == ["a.log", "d.log", "z.log"]
 
@@ -131,3 +132,16 @@ def test_names_may_hold_anything_that_is_text(folder: Path) -> None:
     for name in names:
         (folder / name).write_text("x\n")
     assert set(listed(folder)[0]) == {"a.log", "z.log", *names}
+
+
+def test_a_pipe_in_the_place_of_a_known_file_is_not_waited_for(folder: Path) -> None:
+    source = make(SourceConfig("file", "logs", {"paths": [str(folder / "a.log")]}))
+    (artifact,) = source.list(ALWAYS)
+    assert isinstance(artifact, Artifact)
+    (folder / "a.log").unlink()
+    os.mkfifo(folder / "a.log")
+    assert source.head(artifact.location) is None
+    assert not source.holds(artifact.location, Mark(1, 1, "", ""))
+    assert not source.goes_on_at_line_end(artifact.location, Mark(1, 1, "", ""))
+    with pytest.raises(ArtifactError, match="after it was listed"), source.open(artifact):
+        pass
