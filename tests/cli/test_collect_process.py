@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from installed import APP, Home, line
+from stranger import listening_ports
 
 LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 PATIENCE_SECONDS = 120
@@ -130,6 +131,14 @@ def listening_addresses(process: psutil.Process) -> set[str]:
     except psutil.Error:
         return set()
     return {socket.laddr.ip for socket in sockets if socket.status == psutil.CONN_LISTEN}
+
+
+def test_sail_does_not_listen_while_it_collects(
+    long_run: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    process = long_run("sail")
+    wait_until(process, lambda: counts_are_written(tmp_path / "tmp"))
+    assert listening_ports(process.pid) == set()
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,10 @@ def test_a_connect_server_runs_the_same_pipeline(tmp_path: Path, server: str) ->
 def test_a_server_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None:
     home = Home(tmp_path, environment={})
     url = f"sc://127.0.0.1:{free_port()}"
-    home.configure(APP + workspace(url))
+    home.configure(APP + workspace(f"{url}/;token=do-not-print"))
     home.write("app.jsonl", line("2024-06-01T00:00:00Z"))
     done = home.run("collect", "--from", "2024-01-01", timeout=60)
     assert done.returncode == 1
-    assert f"no Spark Connect server answers at {url}" in done.stderr
+    assert f"no Spark Connect server answers at {url}:" in done.stderr
+    assert "do-not-print" not in done.stderr + done.stdout
     assert "hint: check `remote`" in done.stderr

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tailpipe.engine.settings import SAIL, EngineSettings
+from tailpipe.engine.sail import open_sail
+from tailpipe.engine.settings import SAIL, EngineSettings, without_token
 from tailpipe.errors import TailpipeError
 
 if TYPE_CHECKING:
@@ -52,65 +53,34 @@ def open_session(settings: EngineSettings, log_path: Path | None = None) -> Iter
     with ExitStack() as stack:
         log = stack.enter_context(open(log_path or os.devnull, "ab"))
         if settings.remote:
-            spark = stack.enter_context(_connect(settings.remote, settings))
+            spark = stack.enter_context(_connected(settings, _connect(settings.remote)))
         elif settings.name == SAIL:
-            spark = stack.enter_context(_connect(stack.enter_context(_sail_server(settings)), settings))
+            spark = stack.enter_context(_connected(settings, stack.enter_context(open_sail(settings.cores))))
         else:
             spark = stack.enter_context(_embedded_spark(settings, log))
         yield Session(spark, settings.cores, runs_all_tasks_at_once=settings.name == SAIL)
 
 
-@contextmanager
-def _sail_server(settings: EngineSettings) -> Iterator[str]:
-    # Sail reads its options from the environment when it is first loaded.
-    os.environ.setdefault("RUST_LOG", "off")
-    os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(settings.cores)
-    _tune_this_process()
-    from pysail.spark import SparkConnectServer
-
-    server = SparkConnectServer("127.0.0.1", 0)
-    server.start(background=True)
-    try:
-        _, port = server.listening_address
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        server.stop()
-
-
-def _tune_this_process() -> None:
-    """The engine runs our functions in this process: fewer garbage collections, and memory that is reused.
-
-    Arrow buffers come and go by the megabyte; jemalloc keeps their pages, where others clear new ones.
-    """
-    import gc
-
-    import pyarrow as pa
-
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 50)
-    if "jemalloc" in pa.supported_memory_backends():
-        pa.set_memory_pool(pa.jemalloc_memory_pool())
-
-
-@contextmanager
-def _connect(url: str, settings: EngineSettings) -> Iterator[SparkSession]:
+def _connect(url: str) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder: Any = SparkSession.builder
     _check_reachable(url)
     try:
-        spark = builder.remote(url).create()
+        spark: SparkSession = builder.remote(url).create()
     except Exception as error:
         raise TailpipeError(
-            f"no Spark Connect session at {url}: {_first_line(error)}",
+            f"no Spark Connect session at {without_token(url)}: {_first_line(error)}",
             hint="check `remote` in the workspace block and that the server speaks Spark 4.2 or older",
         ) from error
-    if not settings.remote:
-        # The server is in this process: when it does not answer, it is gone, and asking again only hangs.
-        spark.client.set_retry_policies([])
-    for key, value in {**_COMMON_CONFIG, **settings.spark_config}.items():
-        spark.conf.set(key, value)
+    return spark
+
+
+@contextmanager
+def _connected(settings: EngineSettings, spark: SparkSession) -> Iterator[SparkSession]:
     try:
+        for key, value in {**_COMMON_CONFIG, **settings.spark_config}.items():
+            spark.conf.set(key, value)
         yield spark
     finally:
         with suppress(Exception):
@@ -128,7 +98,7 @@ def _check_reachable(url: str) -> None:
             pass
     except OSError as error:
         raise TailpipeError(
-            f"no Spark Connect server answers at {url}: {error.strerror or error}",
+            f"no Spark Connect server answers at {without_token(url)}: {error.strerror or error}",
             hint="check `remote` in the workspace block, and that the server runs",
         ) from error
 
@@ -182,7 +152,12 @@ def _start(settings: EngineSettings, scratch: str) -> SparkSession:
         "spark.executor.killOnFatalError.depth": "0",
     }
     if settings.is_embedded:
-        config |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        config |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Every user of the machine can connect to a loopback port. On local masters Spark makes a secret itself.
+            "spark.authenticate": "true",
+        }
     for key, value in {**config, **settings.spark_config}.items():
         builder = builder.config(key, value)
     on_interrupt = signal.getsignal(signal.SIGINT)

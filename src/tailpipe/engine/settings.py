@@ -34,7 +34,7 @@ class EngineSettings:
 
     @property
     def label(self) -> str:
-        return self.remote or self.master or {SPARK: "Spark", SAIL: "Sail"}[self.name]
+        return without_token(self.remote) or self.master or {SPARK: "Spark", SAIL: "Sail"}[self.name]
 
 
 def engine_settings(
@@ -57,3 +57,8 @@ def engine_settings(
 
 def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def without_token(remote: str | None) -> str:
+    """The address of a Spark Connect server as it may be shown: parameters may hold a token."""
+    return (remote or "").partition(";")[0].rstrip("/")

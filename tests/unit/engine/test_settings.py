@@ -52,3 +52,9 @@ def test_a_cluster_belongs_to_the_engine_of_its_block() -> None:
 def test_an_unknown_engine_is_named() -> None:
     with pytest.raises(UsageError, match=r'engine "flink" is not known\. Known: spark, sail\.'):
         engine_settings(WorkspaceConfig(), {}, "flink")
+
+
+def test_the_name_of_a_server_never_shows_its_token() -> None:
+    settings = EngineSettings(remote="sc://host:15002/;token=secret;user_id=a")
+    assert settings.label == "sc://host:15002"
+    assert EngineSettings().label == "Spark"
