@@ -249,9 +249,18 @@ def _best(file: LogFile, candidates: list[Known], is_in_place: bool) -> Known | 
 
 
 def _read(file: LogFile, before: Known | None, target: Hours, now: int) -> Known:
-    """Lines without an end wait while the file is fresh, unless they were read before."""
+    """Young last lines wait, unless nothing can be missing of them or they were taken before."""
     text = file.text
-    if file.written >= now and not file.is_packed and (before is None or before.text != text):
-        text = text[: text.rfind("\n") + 1]
+    if file.written >= now and not file.is_quiet and not file.is_packed:
+        ended = text.rfind("\n") + 1
+        taken = before.text if before is not None and text.startswith(before.text) else ""
+        text = text if _is_whole(text[ended:]) else max(text[:ended], taken, key=len)
     kept = target if before is None else before.kept | target
     return Known(file.source, file.name, file.day, text, kept)
+
+
+def _is_whole(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False

@@ -233,7 +233,10 @@ def weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.Search
 ago = st.sampled_from([0, 5, 20, 30, 50, 75, 100, 130, 170, 200])
 line = st.builds(Line, st.one_of(ago, st.integers(-3, 24 * 8)), st.sampled_from([False, False, True]))
 entries = st.builds(
-    Entry, st.lists(line, min_size=1, max_size=3).map(tuple), st.sampled_from([0, 0, 0, 1, 9, 30])
+    Entry,
+    st.lists(line, min_size=1, max_size=3).map(tuple),
+    st.sampled_from([0, 0, 0, 1, 2, 9, 30]),
+    st.booleans(),
 )
 maybe_entries = weighted([(2, entries), (1, st.just(Entry()))])
 which = st.integers(0, 3)

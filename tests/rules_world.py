@@ -59,17 +59,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Entry:
-    """Lines that are written at once; `cut` says how many of the last characters are still to come."""
+    """Lines that are written at once; `cut` says how many of the last characters are still to come.
+
+    One that is quiet was written a minute ago.
+    """
 
     lines: tuple[Line, ...] = ()
     cut: int = 0
+    is_quiet: bool = False
 
 
 @dataclass
 class LogFile:
     """`text` is the plain content, `rest` what is still to be written of its last line, `written` the hour.
 
-    Nobody can read a damaged one.
+    A quiet one was written a minute before that. Nobody can read a damaged one.
     """
 
     name: str
@@ -78,6 +82,7 @@ class LogFile:
     written: int
     rest: str = ""
     is_damaged: bool = False
+    is_quiet: bool = False
 
     @property
     def source(self) -> str:
@@ -122,7 +127,7 @@ class World:
         data = file.text.encode()
         stored = gzip.compress(data, mtime=0) if file.is_packed else data
         path.write_bytes(stored[:-4] if file.is_damaged else stored)
-        seconds = moment(file.written).timestamp() + next(self.writings) / 1000
+        seconds = moment(file.written).timestamp() - 60 * file.is_quiet + next(self.writings) / 1000
         os.utime(path, (seconds, seconds))
 
     def write(self, name: str, entry: Entry, day: int | None = None) -> None:
@@ -133,6 +138,7 @@ class World:
         text = file.rest + self.text(entry, file.day)
         end = len(text) - entry.cut
         file.text, file.rest, file.written = file.text + text[:end], text[end:], self.now
+        file.is_quiet = entry.is_quiet
         self.put(file)
 
     def move(self, file: LogFile, name: str) -> None:
@@ -143,7 +149,7 @@ class World:
 
     def copy(self, file: LogFile, name: str) -> None:
         """With the time of the original."""
-        self.put(LogFile(name, file.day, file.text, file.written))
+        self.put(LogFile(name, file.day, file.text, file.written, is_quiet=file.is_quiet))
 
     def remove(self, file: LogFile) -> None:
         (self.folder / file.name).unlink()

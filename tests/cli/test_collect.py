@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -49,6 +51,54 @@ def test_first_run_then_a_second_that_adds_nothing_and_starts_no_engine(home: Ho
     assert "3 listed, 3 known" in second.stdout
     assert "rows in 0 = stored 0 + filtered 0 + rejected 0" in second.stdout
     assert home.query(rows) == answer
+
+
+def written(path: Path, seconds_ago: float) -> None:
+    moment = time.time() - seconds_ago
+    os.utime(path, (moment, moment))
+
+
+def test_a_fresh_file_gives_its_last_record_though_its_line_has_no_end(home: Home) -> None:
+    home.configure(APP)
+    home.write("app.jsonl", line(f"{DAYS[0]}T00:00:00Z") + line(f"{DAYS[0]}T01:00:00Z", "last").rstrip("\n"))
+    first = home.run("collect", "--from", DAYS[0])
+    assert "rows in 2 = stored 2 + filtered 0 + rejected 0" in first.stdout
+    assert "half written" not in first.stdout
+    levels = "select level from app_log order by tp_timestamp"
+    assert home.query(levels) == [{"level": "info"}, {"level": "last"}]
+    home.write("app.jsonl", (home.logs / "app.jsonl").read_text() + "\n")
+    assert "rows in 0 " in home.run("collect", "--from", DAYS[0]).stdout
+    assert home.query(levels) == [{"level": "info"}, {"level": "last"}]
+
+
+def test_half_a_line_is_told_by_every_run_until_it_is_taken_and_replaced_when_it_goes_on(home: Home) -> None:
+    home.configure(APP)
+    half, rest = line(f"{DAYS[0]}T01:00:00Z", "half")[:30], line(f"{DAYS[0]}T01:00:00Z", "half")[30:]
+    path = home.write("app.jsonl", line(f"{DAYS[0]}T00:00:00Z") + half)
+    # For both runs within ten seconds of it, however slow they start.
+    written(path, -9)
+    told = f"{path}: the last line has no end yet and may be half written; a later run takes it"
+    first = home.run("collect", "--from", DAYS[0])
+    assert "rows in 1 = stored 1 + filtered 0 + rejected 0" in first.stdout
+    assert told in first.stdout
+    second = home.run("collect", "--from", DAYS[0])
+    assert "rows in 0 " in second.stdout
+    assert told in second.stdout
+    written(path, 60)
+    taken = home.run("collect", "--from", DAYS[0])
+    assert "rows in 1 = stored 0 + filtered 0 + rejected 1" in taken.stdout
+    assert told not in taken.stdout
+    path.write_text(path.read_text() + rest)
+    replaced = home.run("collect", "--from", DAYS[0])
+    assert "rows in 1 = stored 1 + filtered 0 + rejected 0" in replaced.stdout
+    assert "1 last line went on since the last run; what was collected of it is replaced" in replaced.stdout
+    assert home.query("select count(*)::int as n from tailpipe.rejects") == [{"n": 0}]
+    assert home.query("select level from app_log order by tp_timestamp") == [
+        {"level": "info"},
+        {"level": "half"},
+    ]
+    counts = home.query("select rows, stored, rejected from tailpipe.artifacts")
+    assert counts == [{"rows": 2, "stored": 2, "rejected": 0}]
 
 
 def test_a_bad_row_is_quarantined_and_can_be_asked_for(home: Home) -> None:

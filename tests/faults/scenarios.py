@@ -32,8 +32,8 @@ partition "app_log" "one" {
 )
 
 UNDATED = APP_TABLE + 'partition "app_log" "one" { source "file" { paths = ["LOGS"] } }\n'
-# A last line without its end waits as long as somebody may still be writing the file.
-STILL_WRITTEN = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
+# Nobody has written to the file for long: its last line is taken without its end.
+QUIET = datetime(2024, 7, 1, tzinfo=UTC).timestamp()
 MANY_DAYS = tuple((date(2024, 1, 1) + timedelta(days=number)).isoformat() for number in range(130))
 
 Run = Callable[..., object]
@@ -91,16 +91,16 @@ def new_files(home: Home, run: Run) -> None:
 
 
 def growing_files(home: Home, run: Run) -> None:
-    """A file grew behind half a line, another was moved away and began anew."""
+    """A file grew behind half a line, whose reject goes; another was moved away and began anew."""
     home.configure(UNDATED)
     half, rest = line("2024-06-01T05:00:00Z", "halved")[:20], line("2024-06-01T05:00:00Z", "halved")[20:]
     growing = home.write("app.log", day_lines(DAYS[0], "app") + "broken before\n" + half)
-    os.utime(growing, (STILL_WRITTEN, STILL_WRITTEN))
+    os.utime(growing, (QUIET, QUIET))
     moved = home.write("other.log", day_lines(DAYS[1], "other"))
     run(*COLLECT)
     with growing.open("a") as file:
         file.write(rest + day_lines(DAYS[1], "app") + "broken after\n" + day_lines(DAYS[2], "app") + half)
-    os.utime(growing, (STILL_WRITTEN, STILL_WRITTEN))
+    os.utime(growing, (QUIET + 1, QUIET + 1))
     moved.rename(moved.with_name("other.log.1"))
     home.write("other.log", day_lines(DAYS[2], "other"))
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import shutil
 import tarfile
-from datetime import timedelta
+from datetime import date, timedelta
 
 from installed import APP_TABLE, line
 from pipelines import BY_PLACE, BY_RUN, NOW, Place, only
 from tailpipe.lake.deletion import delete_window
-from tailpipe.times import Window, parse_moment
+from tailpipe.times import Window, day_window, parse_moment
 
 DATED = (
     APP_TABLE
@@ -26,6 +27,7 @@ DATED = (
 )
 UNDATED = APP_TABLE + 'partition "app_log" "one" { source "file" { paths = ["LOGS"] } }\n'
 JUNE = "2024-06-01"
+DAY_11 = day_window(date(2024, 6, 11))
 
 
 def lines(first: int, last: int, level: str = "info") -> str:
@@ -62,16 +64,114 @@ def test_a_growing_log_is_read_on_through_its_rotations(place: Place) -> None:
     assert len(set(ids)) == 15
 
 
-def test_half_a_line_waits_for_its_end(place: Place) -> None:
+def test_a_young_half_line_waits_for_its_end(place: Place) -> None:
     place.configure(UNDATED)
-    log = place.logs / "app.log"
-    log.parent.mkdir()
+    log = place.write("app.log", "")
     whole = lines(0, 4)
     for written in (10, 70, 150, len(whole)):
         log.write_text(whole[:written])
+        os.utime(log, (NOW.timestamp(), NOW.timestamp() - 1))
         outcome = place.collect(start=JUNE)
         assert sizes(place) == list(range(whole[:written].count("\n")))
         assert outcome.rows.rejected == 0
+
+
+MEASURED = r"""
+format "regex" "measured" { layout = `^(?P<at>\S+) (?P<level>\w+) (?P<size>\d+)` }
+table "app_log" {
+  format = format.regex.measured
+  column "tp_timestamp" { source = "at" }
+  column "size" { type = "int" }
+}
+partition "app_log" "one" {
+  filter = "size <> 2"
+  source "file" { paths = ["LOGS"] }
+}
+"""
+MEASUREMENTS = (
+    "2024-06-10T01:00:00Z info 123\n",
+    "2024-06-11T02:00:00Z info 23456\n",
+    "2024-06-10T03:00:00Z debug 9\n",
+    "2024-06-10T04:00:00Z warn 2\n",
+)
+
+
+def holds_what_one_run_gives(place: Place, case: str) -> bool:
+    anew = Place(place.folder, place.session, place.folder / f"anew {case}")
+    anew.collect(start=JUNE)
+    return (place.rows("app_log"), place.rejects("app_log")) == (
+        anew.rows("app_log"),
+        anew.rejects("app_log"),
+    )
+
+
+def test_what_a_half_line_gave_is_replaced_when_it_goes_on(place: Place) -> None:
+    """Half of it may be a row with another value, a row that is filtered, or a reject."""
+    place.configure(MEASURED)
+    text = "".join(MEASUREMENTS)
+    first, second, third = (len("".join(MEASUREMENTS[:count])) for count in (1, 2, 3))
+    ends = (
+        first - 3,
+        first - 2,
+        first - 1,
+        first + 12,
+        second - 5,
+        second - 2,
+        third,
+        third + 24,
+        len(text) - 1,
+    )
+    went_on = []
+    for end in (*ends, len(text)):
+        place.write("app.log", text[:end])
+        outcome = place.collect(start=JUNE)
+        went_on += [unit.went_on for partition in outcome.partitions for unit in partition.done]
+        assert holds_what_one_run_gives(place, str(end))
+        assert place.collect(start=JUNE).rows.read == 0
+    assert went_on == [0, 1, 1, 0, 1, 1, 1, 0, 1, 0]
+    assert sizes(place) == [123, 9, 23456]
+
+
+def test_a_half_line_that_was_taken_is_known_wherever_its_file_goes(place: Place) -> None:
+    place.configure(MEASURED)
+    one, two, three, _ = MEASUREMENTS
+    log = place.write("app.log", one + two[:27])
+    place.collect(start=JUNE)
+    log.rename(place.logs / "app.log.1")
+    assert place.collect(start=JUNE).rows.read == 0
+    place.write("app.log.1", one + two[:29])
+    place.write("app.log", three[:-1])
+    place.collect(start=JUNE)
+    assert sizes(place) == [123, 9, 234]
+    place.write("app.log.2.gz", one + two)
+    (place.logs / "app.log.1").unlink()
+    shutil.copy2(log, place.logs / "app.log.1")
+    place.write("app.log", one)
+    place.collect(start=JUNE)
+    assert sizes(place) == [123, 123, 9, 23456]
+    assert place.collect(start=JUNE).rows.read == 0
+
+
+def test_a_half_line_that_was_taken_and_its_window(place: Place) -> None:
+    """Deleted, outside the window, wanted again, overwritten: what is left of it goes when it goes on."""
+    place.configure(MEASURED)
+    one, two, _, _ = MEASUREMENTS
+    place.write("app.log", one + two[:27])
+    place.collect(start="2024-06-11", end="2024-06-11")
+    assert sizes(place) == []
+    place.write("app.log", one + two[:29])
+    place.collect(start="2024-06-10", end="2024-06-10")
+    assert sizes(place) == [123, 234]
+    delete_window(place.data, "app_log", "one", DAY_11)
+    place.write("app.log", one + two[:30])
+    place.collect(start="2024-06-10", end="2024-06-10")
+    assert sizes(place) == [123]
+    place.collect(start="2024-06-10", is_overwrite=True)
+    assert sizes(place) == [123, 2345]
+    place.write("app.log", one + two)
+    place.collect()
+    assert sizes(place) == [123, 23456]
+    assert holds_what_one_run_gives(place, "in the end")
 
 
 def test_a_changed_day_replaces_what_it_gave(place: Place) -> None:

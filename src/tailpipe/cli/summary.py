@@ -150,10 +150,26 @@ def _print_remarks(partition: PartitionOutcome) -> None:
             tell(
                 f"{source}{artifacts} of the window no longer there; what was collected of {pronoun} is kept"
             )
+    went_on = sum(unit.went_on for unit in partition.done)
+    if went_on:
+        pronoun = "it" if went_on == 1 else "them"
+        lines = counted(went_on, "last line")
+        tell(f"  {lines} went on since the last run; what was collected of {pronoun} is replaced")
+    _print_waiting(partition)
+
+
+def _print_waiting(partition: PartitionOutcome) -> None:
+    """In every run as long as they wait, also in those that found nothing else."""
     waiting = [path for unit in partition.done for path in unit.waiting]
+    waiting += [listing.unended_example for listing in partition.listings if listing.unended_example]
+    count = sum(len(unit.waiting) for unit in partition.done)
+    count += sum(listing.unended for listing in partition.listings)
     if waiting:
-        files = counted(len(waiting), "file")
-        tell(f"  {files} without an end of the last line, which waits for it: {waiting[0]}")
+        others = f" (and {counted(count - 1, 'other file')})" if count > 1 else ""
+        tell(
+            f"  {waiting[0]}{others}: the last line has no end yet and may be half written; a later run takes it"
+        )
+        tell("    hint: it is taken as it is when nobody has written to the file for ten seconds")
 
 
 def _is_all_rejected(partition: PartitionOutcome) -> bool:

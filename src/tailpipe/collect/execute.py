@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,8 @@ from tailpipe.collect.failure import engine_message
 from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
 from tailpipe.collect.limits import RejectLimit
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
-from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
+from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit
+from tailpipe.collect.replacement import remove_replaced
 from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
@@ -27,8 +28,6 @@ from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.log import Change, TableLog, column_names
 from tailpipe.lake.manifest import ArtifactRecord
-from tailpipe.lake.removal import LiveFile, RejectRemoval, by_prefix, remove_artifacts, remove_rejects
-from tailpipe.times import Window, merge, midnight
 
 if TYPE_CHECKING:
     from tailpipe.engine.session import Session
@@ -135,6 +134,8 @@ class PartitionRun:
         add_facts(tallies, target, slots, facts)
 
     def _settle(self, tally: UnitTally) -> None:
+        if not tally.errors:
+            self._remove_replaced(tally)
         self._apply_limit(tally)
         if not tally.errors:
             self._commit(tally)
@@ -192,8 +193,6 @@ class PartitionRun:
             )
             self._fail(UnitFailed(tally.unit.label, len(tally.unit.artifacts), message))
             return
-        stored_bytes, files = sum(fact.size_bytes for fact in tally.files), len(tally.files)
-        days = frozenset(fact.partition_values["tp_date"] for fact in tally.files)
         try:
             change = self._change(tally)
             self.version = self.log.commit(change, self.version)
@@ -209,51 +208,41 @@ class PartitionRun:
             rows=rows,
             size_bytes=tally.unit.size_bytes,
             raw_bytes=tally.raw_bytes,
-            stored_bytes=stored_bytes,
-            files=files,
-            days=days,
+            stored_bytes=sum(fact.size_bytes for fact in tally.files),
+            files=len(tally.files),
+            days=frozenset(fact.partition_values["tp_date"] for fact in tally.files),
             waiting=tuple(record.location for record in tally.records if record.waiting_bytes),
+            went_on=len(tally.restarted),
         )
         self.done.append(done)
         self.watcher.unit_done(self.plan, done)
 
     def _change(self, tally: UnitTally) -> Change:
-        """What of replaced artifacts is in the lake goes in the same commit in which the new comes."""
-        removed, removed_rejects = self._remove_replaced(tally)
+        """What is replaced goes in the same commit in which the new comes."""
+        gone = tally.replacement
         return Change(
             partition=self.plan.target.config.name,
             kind="overwrite" if self.plan.is_overwrite else "collect",
             unit=tally.unit.key,
             run=self.run_id,
-            files=tuple(tally.files),
-            removed=removed,
-            rejects=tuple(fact.path for fact in tally.rejects),
-            removed_rejects=removed_rejects,
+            files=(*tally.files, *gone.files),
+            removed=gone.removed,
+            rejects=tuple(fact.path for fact in (*tally.rejects, *gone.rejects)),
+            removed_rejects=gone.removed_rejects,
             artifacts=tuple(tally.records),
             asked=self.plan.asked,
         )
 
-    def _remove_replaced(self, tally: UnitTally) -> tuple[tuple[LiveFile, ...], tuple[str, ...]]:
-        """Files are written anew without the rows and rejects of artifacts that were read instead of their old ones."""
-        replaced = [
-            item.record
-            for item in tally.unit.artifacts
-            if item.action is Action.REPLACE and item.record is not None
-        ]
-        if not replaced:
-            return (), ()
-        prefixes = frozenset(
-            stream_prefix(self.plan.target, record.source, record.identity) for record in replaced
-        )
-        partition, unit = self.plan.target.config.name, tally.unit.key
-        files = _files_within(self.log.live_files(partition), replaced)
-        rows = remove_artifacts(self.location, files, prefixes, unit)
-        tally.files += rows.added
-        rejects = RejectRemoval((), (), 0)
-        if any(record.rejected for record in replaced):
-            rejects = remove_rejects(self.location, partition, self.reject_files, by_prefix(prefixes), unit)
-            tally.rejects += rejects.added
-        return rows.removed, rejects.removed
+    def _remove_replaced(self, tally: UnitTally) -> None:
+        replaced = [item for item in tally.unit.artifacts if item.action is Action.REPLACE]
+        try:
+            replacement = remove_replaced(
+                self.plan.target, self.log, self.reject_files, tally.unit.key, replaced, tally.restarted
+            )
+        except TailpipeError:
+            self._discard([tally])
+            raise
+        tally.replace(self.plan.target, replacement)
 
     def _after_engine_error(self, units: tuple[Unit, ...], error: Exception) -> None:
         """One bad unit must not take its neighbours along: they are tried alone."""
@@ -286,21 +275,6 @@ def _scratch_folder() -> Iterator[Path]:
             if not folder.exists():
                 break
             time.sleep(0.02)
-
-
-def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) -> list[LiveFile]:
-    """Files that can hold rows of the artifacts, by the days of their rows."""
-    spans = merge(
-        Window(midnight(record.first.date()), record.last + timedelta.resolution)
-        for record in records
-        if record.first and record.last
-    )
-
-    def may_hold(file: LiveFile) -> bool:
-        day = midnight(date.fromisoformat(file.partition_values["tp_date"]))
-        return any(span.contains(day) for span in spans)
-
-    return [file for file in files if may_hold(file)]
 
 
 def _limit_message(limit: RejectLimit, records: Iterable[ArtifactRecord]) -> str | None:

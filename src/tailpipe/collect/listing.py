@@ -20,7 +20,8 @@ class Listing:
 
     `matched` are those that could be logs of this source: they fit the layout, and can be read. `twice` are new to
     this source and were collected by another one of the partition. `skip_examples` and `skip_hints` are by reason,
-    as `skipped` is. `folders_outside` were not looked into. `failures` tell what could not be listed.
+    as `skipped` is. `folders_outside` were not looked into. `failures` tell what could not be listed. `unended` are
+    known but for a last line that still waits for its end.
     """
 
     source: str
@@ -42,5 +43,7 @@ class Listing:
     twice_example: str | None = None
     late_example: str | None = None
     waiting_example: str | None = None
+    unended: int = 0
+    unended_example: str | None = None
     replaced_example: str | None = None
     newest: str | None = None

@@ -47,7 +47,8 @@ class Rows:
 class UnitDone:
     """A committed unit. `size_bytes` counts what was read, `stored_bytes` what was written.
 
-    `waiting` are files whose last line has no end yet: it waits.
+    `waiting` are files whose last line may be half written: it waits. `went_on` counts last lines that were taken
+    without their end, went on since, and were replaced.
     """
 
     unit: Unit
@@ -58,6 +59,7 @@ class UnitDone:
     files: int
     days: frozenset[str]
     waiting: tuple[str, ...] = ()
+    went_on: int = 0
 
 
 @dataclass(frozen=True)

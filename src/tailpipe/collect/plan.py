@@ -206,6 +206,7 @@ class _FeedPlan:
     known: int = 0
     moved: int = 0
     twice: int = 0
+    unended: int = 0
 
     def look(self) -> None:
         """Lists the source. Whatever breaks in it costs this source alone."""
@@ -281,6 +282,8 @@ class _FeedPlan:
             twice_example=self.examples.get("twice"),
             late_example=self.examples.get("late"),
             waiting_example=self.examples.get("waiting"),
+            unended=self.unended,
+            unended_example=self.examples.get("unended"),
             replaced_example=self.examples.get("replaced"),
             newest=newest.location if newest else self.newest_outside,
         )
@@ -290,10 +293,13 @@ class _FeedPlan:
         self.examples.setdefault(reason, item.location)
 
     def _consider(self, sighting: Sighting, shape: str) -> None:
+        artifact = sighting.artifact
+        if sighting.relation is Relation.SAME and sighting.record and sighting.record.waiting_bytes:
+            self.unended += 1
+            self.examples.setdefault("unended", artifact.location)
         if self._is_settled(sighting):
             self.known += 1
             return
-        artifact = sighting.artifact
         self.moved += sighting.record is not None and sighting.record.location != artifact.location
         if sighting.relation is Relation.WAITING:
             self._skip("waiting", artifact)
@@ -371,20 +377,20 @@ class _FeedPlan:
         if not isinstance(source, Recognising):
             return False
         head = source.head(artifact.location)
-        return (
-            head is not None
-            and can_read_on(head)
-            and source.goes_on_at_line_end(artifact.location, mark_of(record))
-        )
+        if head is None or not can_read_on(head):
+            return False
+        return record.open_bytes > 0 or source.goes_on_at_line_end(artifact.location, mark_of(record))
 
     def _reading(self, sighting: Sighting, action: Action, keep: Windows, kept: Windows) -> PlannedArtifact:
         artifact, record = sighting.artifact, sighting.record
         is_text = getattr(self.feed.format, "shape", DOCUMENT) != DOCUMENT
-        # A touched file of which everything was read before: its last line is in the lake, or would be.
-        is_whole = action is Action.WIDEN and record is not None and not record.waiting_bytes
         start = mark_of(record) if action is Action.READ_ON and record is not None else None
-        waits = is_text and is_fresh(artifact, self.now) and not is_whole
-        ready = msgspec.structs.replace(artifact, start=start, waits=waits)
+        waits_after = None
+        if is_text and is_fresh(artifact, self.now):
+            # What was taken before does not wait again: its rows would leave the lake meanwhile.
+            is_known = sighting.relation in (Relation.SAME, Relation.GROWN)
+            waits_after = record.offset if record is not None and is_known else 0
+        ready = msgspec.structs.replace(artifact, start=start, waits_after=waits_after)
         return PlannedArtifact(self.number, ready, action, sighting.identity, keep, kept, record)
 
     def _add(self, planned: PlannedArtifact) -> None:

@@ -22,8 +22,10 @@ from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, digest
 from tailpipe.times import Window
 
-# A last line without its end is taken for whole when nobody has written to the file for this long.
-QUIET = timedelta(minutes=10)
+# A last line that may be half written waits while the file was written to so short a time ago.
+QUIET = timedelta(seconds=10)
+# A packed file beside its original is taken for a second one when nobody has written to it for this long.
+PACKING = timedelta(minutes=10)
 _PACKED = frozenset({"gz", "bz2", "xz", "zst"})
 
 
@@ -55,12 +57,12 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
 
 
 def mark_of(record: ArtifactRecord) -> Mark:
-    return Mark(record.offset, record.position, record.head, record.tail)
+    return Mark(record.offset, record.position, record.head, record.tail, record.open_bytes)
 
 
 def is_fresh(artifact: Artifact, now: datetime) -> bool:
-    """Whether somebody may still be writing it; a time in the future says nothing else."""
-    return artifact.modified is not None and now - artifact.modified < QUIET
+    """Whether somebody may be in the middle of a line. Times far in the future are of another clock and say nothing."""
+    return artifact.modified is not None and abs(now - artifact.modified) < QUIET
 
 
 def recognise(
@@ -208,7 +210,8 @@ class _Recogniser:
     def _is_being_packed(self, artifact: Artifact) -> bool:
         """`app.log.1.gz` is written beside `app.log.1`, which goes when it is whole: both hold the same lines."""
         original, _, extension = artifact.location.rpartition(".")
-        return extension in _PACKED and original in self.at and is_fresh(artifact, self.now)
+        is_recent = artifact.modified is not None and self.now - artifact.modified < PACKING
+        return extension in _PACKED and original in self.at and is_recent
 
     def _new_identity(self, artifact: Artifact) -> str:
         name = self.source.name

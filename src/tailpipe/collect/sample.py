@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
 from tailpipe.collect.target import Feed, Target, declared_fields, recipe
+from tailpipe.formats.format import is_whole_line
 from tailpipe.sources.content import open_content
 from tailpipe.sources.entries import Unread
 from tailpipe.tables.standardise import Recipe
@@ -64,7 +66,8 @@ def _start(feed: Feed, planned: PlannedArtifact) -> bytes:
     sample = b""
     try:
         with feed.source.open(planned.artifact) as stream:
-            for item in open_content(stream, planned.artifact).entries():
+            content = open_content(stream, planned.artifact, partial(is_whole_line, feed.format))
+            for item in content.entries():
                 if isinstance(item, Unread):
                     continue
                 for chunk in item[1]:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from tailpipe.collect.jobs import artifact_constants
 from tailpipe.collect.outcome import Rows
 from tailpipe.collect.plan import Action, PlannedArtifact, Unit
+from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.target import Target
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.manifest import ArtifactRecord
@@ -18,7 +21,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass
 class UnitTally:
-    """`errors` holds a sentence per artifact that could not be read."""
+    """`errors` holds a sentence per artifact that could not be read. `restarted` are those whose last line went on
+    since it was taken: what it gave then goes with `replacement`.
+    """
 
     unit: Unit
     run: str
@@ -30,6 +35,8 @@ class UnitTally:
     by_artifact: dict[tuple[int, str], Rows] = field(default_factory=dict)
     raw_bytes: int = 0
     rows: Rows = field(default_factory=Rows)
+    restarted: list[PlannedArtifact] = field(default_factory=list)
+    replacement: Replacement = field(default_factory=Replacement)
 
     def add(self, planned: PlannedArtifact, target: Target, read: ReadFact, counts: RowsFact) -> None:
         """One artifact that was read to its end."""
@@ -46,10 +53,23 @@ class UnitTally:
         self.by_artifact[planned.key] = rows
         self.raw_bytes += read.size_bytes
         self.records.append(_record(target, planned, read, rows, counts, self.run, self.now))
+        if read.restarted:
+            self.restarted.append(planned)
+
+    def replace(self, target: Target, replacement: Replacement) -> None:
+        """Takes out what was stored, and counts no line twice that went on."""
+        self.replacement = replacement
+        gone = {planned.record.key: planned for planned in self.restarted if planned.record}
+        self.records = [
+            _without_line(record, gone[record.key], target, replacement) if record.key in gone else record
+            for record in self.records
+        ]
 
     @property
     def written(self) -> list[str]:
-        return [fact.path for fact in self.files] + [fact.path for fact in self.rejects]
+        files = (*self.files, *self.replacement.files)
+        rejects = (*self.rejects, *self.replacement.rejects)
+        return [fact.path for fact in files] + [fact.path for fact in rejects]
 
 
 def add_facts(
@@ -127,6 +147,7 @@ def _record(
         position=read.position,
         head=read.head,
         tail=read.tail,
+        open_bytes=read.open_bytes,
         waiting_bytes=read.held_bytes,
         constants=artifact_constants(artifact),
         rows=total.read,
@@ -150,6 +171,20 @@ def _total(known: ArtifactRecord, rows: Rows, is_reread: bool) -> Rows:
     stored = min(known.stored + rows.stored, rows.read - known.rejected)
     filtered = rows.read - stored - known.rejected
     return Rows(rows.read, stored, filtered, max(0, filtered - known.filtered), known.rejected)
+
+
+def _without_line(
+    record: ArtifactRecord, planned: PlannedArtifact, target: Target, replacement: Replacement
+) -> ArtifactRecord:
+    """The record without what its last line counted for when it was taken the first time."""
+    known, id = planned.record, open_line_id(target, planned)
+    assert known is not None
+    counts = {"filtered": known.filtered, "outside": known.outside, "stored": known.stored}
+    # What is neither in the table nor in quarantine was dropped then, or was deleted since.
+    name = next((name for name, count in counts.items() if count), "rejected")
+    name = "stored" if id in replacement.rows_found else name
+    name = "rejected" if id in replacement.rejects_found else name
+    return msgspec.structs.replace(record, rows=record.rows - 1, **{name: getattr(record, name) - 1})
 
 
 def _moment(microseconds: int | None) -> datetime | None:

@@ -33,6 +33,12 @@ class Cut:
     reason: pa.Array
 
 
+def is_whole_line(format: object, line: bytes) -> bool:
+    """Whether nothing can be missing of the last line of a file, though its end is; a format may know."""
+    is_whole = getattr(format, "is_whole", None)
+    return is_whole is not None and bool(is_whole(line))
+
+
 class Format(Protocol):
     """A configured format. Frozen and picklable; importing it must not import pyspark."""
 

@@ -52,6 +52,13 @@ class JsonLines:
     def refusals(self, raw: pa.Array) -> pa.Array:
         return object_refusals(raw)
 
+    def is_whole(self, line: bytes) -> bool:
+        """A closed object can only be whole."""
+        try:
+            return why_not_an_object(line.decode(), msgspec.json.Decoder(msgspec.Raw)) is None
+        except UnicodeDecodeError:
+            return False
+
 
 def make(config: FormatConfig) -> JsonLines:
     return JsonLines(field_map=field_map(config))

@@ -110,6 +110,14 @@ def id_prefix(*identity: str) -> bytes:
     return "".join(_BASE32_TEXT[(digest >> (5 * k)) & 31] for k in range(PREFIX_LENGTH)).encode()
 
 
+def row_id(prefix: bytes, position: int) -> str:
+    """As `row_ids` gives it for a record outside of archives."""
+    id: str = row_ids(np.frombuffer(prefix, np.uint8), pa.array([position]), pa.nulls(1, pa.string()))[
+        0
+    ].as_py()
+    return id
+
+
 def row_ids(prefixes: Numbers, positions: pa.Array, entries: pa.Array) -> pa.Array:
     """12 characters say which artifact, the last 8 count its records, so that an id is the same on every run.
 

@@ -66,8 +66,9 @@ class RowsFact(msgspec.Struct, frozen=True, tag="rows"):
 class ReadFact(msgspec.Struct, frozen=True, tag="read"):
     """One artifact was read to its end: how many records and decompressed bytes that gave, and where it ended.
 
-    `offset`, `position`, `head` and `tail` mark the end as `sources.artifact.Mark` does. `held_bytes` are those after
-    the last line end, which wait for theirs.
+    `offset`, `position`, `head`, `tail` and `open_bytes` mark the end as `sources.artifact.Mark` does. `held_bytes` are
+    those after the last line end, which wait for theirs. `restarted` says that the last line of the reading before went
+    on, and was read once more.
     """
 
     slot: int
@@ -77,7 +78,9 @@ class ReadFact(msgspec.Struct, frozen=True, tag="read"):
     position: int = 0
     head: str = ""
     tail: str = ""
+    open_bytes: int = 0
     held_bytes: int = 0
+    restarted: bool = False
 
 
 class ErrorFact(msgspec.Struct, frozen=True, tag="error"):

@@ -30,9 +30,9 @@ class ArtifactRecord(msgspec.Struct, frozen=True, gc=False):
     """What is known of one artifact after a commit; a later record of the same identity replaces it.
 
     `identity` names its content for good, `location` where that content lies now. `kept` are the windows of time
-    whose rows are in the lake. `offset`, `position`, `head` and `tail` mark how far it was read, `waiting_bytes` wait
-    behind that for the end of their line. `constants` fill columns of its rows. `first` and `last` are the times of
-    its stored rows, `collected_at` when it was last read.
+    whose rows are in the lake. `offset`, `position`, `head`, `tail` and `open_bytes` mark how far it was read,
+    `waiting_bytes` wait behind that for the end of their line. `constants` fill columns of its rows. `first` and `last`
+    are the times of its stored rows, `collected_at` when it was last read.
 
     Always: rows = stored + filtered + outside + rejected.
     """
@@ -48,6 +48,7 @@ class ArtifactRecord(msgspec.Struct, frozen=True, gc=False):
     position: int = 0
     head: str = ""
     tail: str = ""
+    open_bytes: int = 0
     waiting_bytes: int = 0
     constants: Mapping[str, str] = {}
     rows: int = 0
@@ -139,6 +140,7 @@ _SCHEMA = pa.schema(
         ("position", pa.int64()),
         ("head", pa.string()),
         ("tail", pa.string()),
+        ("open_bytes", pa.int64()),
         ("waiting_bytes", pa.int64()),
         ("constants", pa.string()),
         ("rows", pa.int64()),

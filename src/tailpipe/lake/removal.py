@@ -8,7 +8,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from typing import Any
 from urllib.parse import unquote
@@ -96,9 +96,9 @@ def remove_action(file: LiveFile) -> Any:
     return RemoveAction(file.path, True, now, file.size_bytes, dict(file.partition_values))
 
 
-def remove_artifacts(root: str, files: Sequence[LiveFile], prefixes: frozenset[str], unit: str) -> Removal:
-    """Rows whose tp_id begins with one of the prefixes. Reads the ids of every file."""
-    return _remove(root, files, "tp_id", by_prefix(prefixes, "tp_id"), unit)
+def remove_chosen(root: str, files: Sequence[LiveFile], chosen: Chosen, unit: str) -> Removal:
+    """Rows that were chosen by their tp_id. Reads the ids of the files one after another, until all are found."""
+    return _remove(root, files, "tp_id", chosen, unit, is_done=lambda: chosen.is_found)
 
 
 def remove_window(root: str, files: Sequence[LiveFile], window: Window, unit: str) -> Removal:
@@ -142,19 +142,48 @@ def remove_rejects(
     return RejectRemoval(tuple(removed), tuple(added), gone)
 
 
-def by_prefix(prefixes: frozenset[str], column: str = "id") -> Gone:
-    """Rows of the artifacts whose ids begin so."""
-    return lambda rows: has_prefix(rows.column(column), prefixes)
+def by_prefix(prefixes: frozenset[str]) -> Gone:
+    """Rejects of the artifacts whose ids begin so."""
+    return lambda rows: has_prefix(rows.column("id"), prefixes)
 
 
-def _remove(root: str, files: Sequence[LiveFile], column: str, is_gone: Gone, unit: str) -> Removal:
-    """`is_gone` sees the one column."""
+@dataclass
+class Chosen:
+    """All rows or rejects of the artifacts with these prefixes, and single ones by ids. `found` are those seen."""
+
+    prefixes: frozenset[str]
+    ids: frozenset[str] = frozenset()
+    found: set[str] = field(default_factory=set)
+
+    def __call__(self, rows: pa.Table) -> Any:
+        column = rows.column("tp_id" if "tp_id" in rows.column_names else "id")
+        is_single = pc.is_in(column, value_set=pa.array(sorted(self.ids), pa.string()))
+        self.found.update(column.filter(is_single).to_pylist())
+        return pc.or_(is_single, has_prefix(column, self.prefixes))
+
+    @property
+    def is_found(self) -> bool:
+        """Whether nothing of it can be elsewhere: an id is there once, of an artifact nobody knows how many."""
+        return not self.prefixes and self.found == self.ids
+
+
+def _remove(
+    root: str,
+    files: Sequence[LiveFile],
+    column: str,
+    is_gone: Gone,
+    unit: str,
+    is_done: Callable[[], bool] = lambda: False,
+) -> Removal:
+    """`is_gone` sees the one column. Files after the one with which it is done are not opened."""
     filesystem, base = table_filesystem(root)
     removed: list[LiveFile] = []
     added: list[FileFact] = []
     gone = 0
     with _undone_on_error(filesystem, base, added):
         for file in files:
+            if is_done():
+                break
             with (
                 _told(root, file.path),
                 pq.ParquetFile(f"{base}/{file.path}", filesystem=filesystem) as parquet,

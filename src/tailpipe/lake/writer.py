@@ -316,7 +316,9 @@ def _read_fact(slot: int, report: dict[str, Any]) -> ReadFact:
         position=report.get("position", 0),
         head=report.get("head", ""),
         tail=report.get("tail", ""),
+        open_bytes=report.get("open_bytes", 0),
         held_bytes=report.get("held_bytes", 0),
+        restarted=report.get("restarted", False),
     )
 
 

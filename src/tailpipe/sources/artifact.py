@@ -18,13 +18,15 @@ class Mark:
     """How far the plain (unpacked) content of an artifact was read, and how to know that content again.
 
     `offset` counts plain bytes, `position` is that of the last line before it. `head` and `tail` are hashes of
-    the first and of the last bytes before the offset.
+    the first and of the last bytes before the offset. `open_bytes` is not zero where the last line was taken without
+    its end and gave one record: so many bytes of it lie before the offset.
     """
 
     offset: int
     position: int
     head: str
     tail: str
+    open_bytes: int = 0
 
 
 class Artifact(msgspec.Struct, frozen=True, gc=False):
@@ -34,8 +36,8 @@ class Artifact(msgspec.Struct, frozen=True, gc=False):
     time, or an etag). `span` is the time its path claims; None means undated: rows go to their own days.
     `captures` are the layout's named fields. `modified` is when it last changed, where the source knows.
 
-    `start` says where reading goes on: what lies before it was read in an earlier run. With `waits`, plain content
-    after the last line end is left alone: whoever writes the file is still at it.
+    `start` says where reading goes on: what lies before it was read in an earlier run. With `waits_after`, plain
+    content after both that offset and the last line end is left alone: whoever writes the file is still at it.
     """
 
     location: str
@@ -45,7 +47,7 @@ class Artifact(msgspec.Struct, frozen=True, gc=False):
     captures: Mapping[str, str] = {}
     modified: datetime | None = None
     start: Mark | None = None
-    waits: bool = False
+    waits_after: int | None = None
 
 
 # Reason of a folder whose path tells that all in it is outside the window.
@@ -100,7 +102,7 @@ class Source(Protocol):
 
 @runtime_checkable
 class Recognising(Protocol):
-    """A source that can tell content it handed over before, wherever it lies now."""
+    """A source that can tell content it handed over before, wherever it lies now. The streams it opens can seek."""
 
     def head(self, location: str) -> bytes | None:
         """The first plain bytes, at most HEAD_BYTES; None where nothing can be read."""

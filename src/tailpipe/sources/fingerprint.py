@@ -29,6 +29,7 @@ class Watch:
     def __init__(self) -> None:
         self.offset = 0
         self._line_ends = 0
+        self._line_start = 0
         self.head = b""
         self._tail = b""
 
@@ -36,6 +37,9 @@ class Watch:
         if len(self.head) < HEAD_BYTES:
             self.head += data[: HEAD_BYTES - len(self.head)]
         self._tail = data[-HEAD_BYTES:] if len(data) >= HEAD_BYTES else (self._tail + data)[-HEAD_BYTES:]
+        last_end = data.rfind(b"\n")
+        if last_end >= 0:
+            self._line_start = self.offset + last_end + 1
         self.offset += len(data)
         # Four times as fast as bytes.count.
         self._line_ends += int(np.count_nonzero(np.frombuffer(data, np.uint8) == ord("\n")))
@@ -67,7 +71,12 @@ class Watch:
         if (seen.offset, seen.head, seen.tail) != (start.offset, start.head, start.tail):
             return False
         self._line_ends = start.position - (not self.is_at_line_end)
+        self._line_start = start.offset - start.open_bytes
         return True
+
+    def begin_line(self, lines_before: int) -> None:
+        """Counts lines from here on, where one begins."""
+        self._line_ends, self._line_start = lines_before, self.offset
 
     @property
     def last_byte(self) -> bytes:
@@ -80,4 +89,5 @@ class Watch:
     def mark(self) -> Mark:
         position = self._line_ends + (not self.is_at_line_end)
         head = digest(self.head)
-        return Mark(self.offset, position, head, head if self._tail == self.head else digest(self._tail))
+        tail = head if self._tail == self.head else digest(self._tail)
+        return Mark(self.offset, position, head, tail, self.offset - self._line_start)

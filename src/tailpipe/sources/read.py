@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.errors import TailpipeError
-from tailpipe.formats.format import Cut, Format
+from tailpipe.formats.format import DOCUMENT, LINES, Cut, Format, is_whole_line
 from tailpipe.formats.lines import refused
-from tailpipe.formats.text import valid_utf8
-from tailpipe.sources.artifact import Artifact, Source
+from tailpipe.formats.text import MAX_RECORD_BYTES, valid_utf8
+from tailpipe.sources.artifact import Artifact, Mark, Source
 from tailpipe.sources.content import Content, open_content
 from tailpipe.sources.entries import Unread
 
@@ -52,9 +53,9 @@ def read_artifacts(
     """Batches of RECORDS_SCHEMA. Each artifact's records are followed by one trailer row.
 
     The trailer's position is -1 and its raw a JSON object when the artifact was read to its end: `rows` and `bytes`
-    (decompressed) of this reading, `offset`, `position`, `head` and `tail` of the mark to read on from, and
-    `held_bytes` that wait for their line end. It is -2 and `{"error": …}` when it was not; the artifacts after it
-    are read all the same.
+    (decompressed) of this reading, the fields of the mark to read on from, `held_bytes` that wait for their line end,
+    and `restarted`: whether the line before the artifact's start went on, so that it was read once more. It is -2
+    and `{"error": …}` when it was not; the artifacts after it are read all the same.
     """
     return _batches(
         piece for number, artifact in artifacts for piece in _pieces(source, format, number, artifact)
@@ -62,10 +63,10 @@ def read_artifacts(
 
 
 def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> Iterator[Piece]:
-    rows, count = 0, _ByteCount()
+    rows, last_position, count = 0, 0, _ByteCount()
     try:
         with source.open(artifact) as stream:
-            content = open_content(stream, artifact)
+            content = open_content(stream, artifact, partial(is_whole_line, format))
             for item in content.entries():
                 if isinstance(item, Unread):
                     rows += 1
@@ -76,18 +77,26 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
                 entry, chunks = item
                 for cut in format.cut(count.over(chunks)):
                     rows += len(cut.raw)
-                    yield Piece(number, entry, _placed(cut, content.start.position))
+                    cut = _placed(cut, content.start.position)
+                    last_position = cut.position[-1].as_py() if len(cut.position) else last_position
+                    yield Piece(number, entry, cut)
     # Whatever breaks one artifact must not stop the others: the driver fails its unit by the trailer.
     except Exception as error:
         yield _trailer(number, ERROR_POSITION, {"error": _sentence(artifact, error)})
         return
-    yield _trailer(number, DONE_POSITION, _ending(content, rows, count.total))
+    end = _end_mark(content, getattr(format, "shape", DOCUMENT), last_position)
+    size_bytes = count.total if content.plain.archive else end.offset - content.start.offset
+    facts = {"held_bytes": content.held_bytes, "restarted": content.is_restarted}
+    yield _trailer(number, DONE_POSITION, {"rows": rows, "bytes": size_bytes, **vars(end), **facts})
 
 
-def _ending(content: Content, rows: int, entry_bytes: int) -> dict[str, object]:
+def _end_mark(content: Content, shape: str, last_position: int) -> Mark:
+    """A last line without its end counts as open where it gave one record, which can be replaced."""
     end = content.watch.mark()
-    size_bytes = entry_bytes if content.plain.archive else end.offset - content.start.offset
-    return {"rows": rows, "bytes": size_bytes, **vars(end), "held_bytes": content.held_bytes}
+    if end.offset == content.start.offset:
+        return end
+    is_a_record = shape == LINES and last_position == end.position and not content.plain.archive
+    return end if is_a_record and end.open_bytes <= MAX_RECORD_BYTES else replace(end, open_bytes=0)
 
 
 def _placed(cut: Cut, last_position: int) -> Cut:

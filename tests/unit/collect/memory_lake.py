@@ -10,9 +10,10 @@ from typing import Any
 
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
 from tailpipe.collect.record import snapshot
+from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
-from tailpipe.lake.columns import id_prefix
+from tailpipe.lake.columns import id_prefix, row_id
 from tailpipe.lake.facts import ReadFact, RowsFact
 from tailpipe.lake.log import Change
 from tailpipe.lake.manifest import ArtifactRecord, Failure, Header, Manifest, windows_text
@@ -27,12 +28,15 @@ MANIFESTS_PER_SNAPSHOT = 7
 
 @dataclass(frozen=True)
 class Delivery:
-    """A change with the records that come, and the artifacts whose records go, by their prefixes."""
+    """A change with the records that come, the artifacts whose records go, by their prefixes, and the ids of single
+    records that go.
+    """
 
     change: Change
     rows: dict[str, str] = field(default_factory=dict)
     rejects: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, ArtifactRecord] = field(default_factory=dict)
+    went_on: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,9 @@ class MemoryLake:
         self.manifests.append(as_manifest(delivery.change))
         for prefix, record in delivery.replaced.items():
             self._remove(prefix, record)
+        for id in delivery.went_on:
+            self.rows.pop(id, None)
+            self.rejects.pop(id, None)
         assert not self.rows.keys() & delivery.rows.keys(), "rows stored twice"
         assert not self.rejects.keys() & delivery.rejects.keys(), "records rejected twice"
         self.rows |= delivery.rows
@@ -136,12 +143,20 @@ class MemoryLake:
         failed = tuple(planned.artifact.location for planned in broken)
         if not judged:
             return _Reading(None, failed)
+        ids = frozenset(open_line_id(plan.target, planned) for planned in tally.restarted)
+        rows_found, rejects_found = ids & self.rows.keys(), ids & self.rejects.keys()
+        tally.replace(plan.target, Replacement(rows_found=rows_found, rejects_found=rejects_found))
+        for record in tally.records:
+            counts = record.stored, record.filtered, record.outside, record.rejected
+            assert record.rows == sum(counts)
+            assert min(counts) >= 0
         change = Change("p", "collect", unit.key, "run", artifacts=tuple(tally.records), asked=plan.asked)
         delivery = Delivery(
             change,
             {id: raw for one in judged for id, raw in one.rows.items()},
             {id: raw for one in judged for id, raw in one.rejects.items()},
             {prefix: record for one in judged for prefix, record in one.replaced.items()},
+            ids,
         )
         return _Reading(delivery, failed)
 
@@ -151,7 +166,7 @@ class MemoryLake:
         *records, trailer = read
         feed = plan.target.feeds[planned.feed]
         prefix = stream_prefix(plan.target, feed.source.name, planned.identity)
-        by_id = {f"{prefix}{record['position']:08x}": record["raw"] for record in records}
+        by_id = {row_id(prefix.encode(), record["position"]): record["raw"] for record in records}
         moments = {id: moment_of(raw) for id, raw in by_id.items()}
         is_reread = planned.action is Action.WIDEN
         rejects = {} if is_reread else {id: by_id[id] for id, moment in moments.items() if moment is None}
@@ -206,8 +221,8 @@ def _records(plan: PartitionPlan, planned: PlannedArtifact) -> list[dict[str, An
 
 
 def _read_fact(end: dict[str, Any]) -> ReadFact:
-    mark = {name: end[name] for name in ("offset", "position", "head", "tail", "held_bytes")}
-    return ReadFact(0, end["rows"], end["bytes"], **mark)
+    facts = {name: value for name, value in end.items() if name not in ("rows", "bytes")}
+    return ReadFact(0, end["rows"], end["bytes"], **facts)
 
 
 def _counts(stored: list[datetime | None], outside: int, rejected: int) -> RowsFact:

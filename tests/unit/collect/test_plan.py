@@ -168,8 +168,31 @@ def test_what_can_only_be_read_from_its_beginning_is_replaced_when_it_grew(
 def test_a_last_line_that_was_taken_for_whole_and_went_on_is_replaced(undated: Site) -> None:
     undated.write("a.log", '{"at": "2024-06-10"')
     undated.run()
-    undated.append("a.log", ', "number": 1}\n')
-    assert done(undated, undated.plan()) == [("a.log", "replace")]
+    assert len(undated.lake.rejects) == 1
+    undated.append("a.log", ', "number": 1}\n' + line("2024-06-11"))
+    assert done(undated, undated.run()) == [("a.log", "read on")]
+    assert (len(undated.lake.rows), len(undated.lake.rejects)) == (2, 0)
+    (record,) = undated.state.artifacts.values()
+    assert (record.rows, record.stored, record.rejected, record.open_bytes) == (2, 2, 0, 0)
+
+
+def test_a_last_line_that_only_gets_its_line_end_is_not_read_again(undated: Site) -> None:
+    undated.write("a.log", line("2024-06-10").rstrip("\n"))
+    undated.run()
+    rows = dict(undated.lake.rows)
+    undated.append("a.log", "\n")
+    assert done(undated, undated.run()) == [("a.log", "read on")]
+    assert undated.lake.rows == rows
+    (record,) = undated.state.artifacts.values()
+    assert (record.rows, record.stored) == (1, 1)
+
+
+def test_a_last_line_of_text_that_needs_what_stands_before_is_replaced_with_all_of_it(tmp_path: Path) -> None:
+    site = Site(tmp_path, make_target(tmp_path, format="delimited.default"))
+    site.write("a.csv", "at\n2024-06-10\n2024-0")
+    site.run()
+    site.append("a.csv", "6-11\n")
+    assert done(site, site.plan()) == [("a.csv", "replace")]
 
 
 def test_a_last_line_that_was_taken_for_whole_does_not_wait_when_the_window_widens(undated: Site) -> None:
@@ -178,7 +201,8 @@ def test_a_last_line_that_was_taken_for_whole_does_not_wait_when_the_window_wide
     undated.run("2024-06-05")
     undated.touch("a.log", timedelta(0))
     widened = only(undated, "2024-05-01")
-    assert (widened.action, widened.artifact.waits) == (Action.WIDEN, False)
+    size_bytes = undated.path("a.log").stat().st_size
+    assert (widened.action, widened.artifact.waits_after) == (Action.WIDEN, size_bytes)
 
 
 def test_overwriting_replaces_what_the_window_touches(undated: Site) -> None:
@@ -210,16 +234,18 @@ def test_a_file_that_only_moved_is_remembered_at_its_new_place(undated: Site) ->
 
 def test_text_that_may_still_be_written_waits_for_its_line_ends(tmp_path: Path) -> None:
     site = Site(tmp_path, make_target(tmp_path))
-    site.write("a.log", "x\n", timedelta(minutes=9))
-    site.write("b.log", "x\n", timedelta(minutes=11))
+    site.write("a.log", "x\n", timedelta(seconds=9))
+    site.write("b.log", "x\n", timedelta(seconds=11))
+    site.write("c.log", "x\n", timedelta(seconds=-9))
+    site.write("d.log", "x\n", timedelta(days=-9))
     (unit,) = site.plan().units
-    assert [item.artifact.waits for item in unit.artifacts] == [True, False]
+    assert [item.artifact.waits_after for item in unit.artifacts] == [0, None, 0, None]
 
 
 def test_documents_are_not_cut_at_line_ends(tmp_path: Path) -> None:
     site = Site(tmp_path, make_target(tmp_path, format="json.default"))
-    site.write("a.json", "[\n]", timedelta(minutes=1))
-    assert not only(site).artifact.waits
+    site.write("a.json", "[\n]", timedelta(seconds=1))
+    assert only(site).artifact.waits_after is None
 
 
 def artifact(number: int, size_bytes: int, suffix: str = ".log") -> Artifact:

@@ -10,7 +10,7 @@ from planning import LAYOUT, Site, done, line, make_target
 
 from tailpipe.collect.recognise import Relation
 
-FRESH = timedelta(minutes=1)
+FRESH = timedelta(seconds=1)
 
 
 @pytest.fixture
@@ -304,14 +304,16 @@ def test_of_two_known_beginnings_the_longer_one_is_taken(site: Site) -> None:
 
 
 def test_half_a_line_waits_and_is_ready_when_nobody_wrote_for_a_while(site: Site) -> None:
-    half = '{"at": "2024-06-10T00:00:00", "number": 2}'
+    half = '{"at": "2024-06-10T00:00:00", "numb'
     site.write("a.log", lines(1) + half, FRESH)
     site.run()
     record = site.sightings()["a.log"].record
     assert record is not None
     assert (record.rows, record.waiting_bytes) == (1, len(half))
     assert seen(site) == {"a.log": ("same", "a.log")}
-    site.now += timedelta(minutes=10)
+    listing = site.run().listings[0]
+    assert (listing.unended, site.name(listing.unended_example or "")) == (1, "a.log")
+    site.now += timedelta(seconds=10)
     assert seen(site) == {"a.log": ("grown", "a.log")}
     assert done(site, site.run()) == [("a.log", "read on")]
     assert seen(site) == {"a.log": ("same", "a.log")}

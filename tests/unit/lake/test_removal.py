@@ -28,12 +28,13 @@ from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS, hive_folder
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.lake.removal import (
+    Chosen,
     LiveFile,
     Removal,
     by_prefix,
     live_files,
     remove_action,
-    remove_artifacts,
+    remove_chosen,
     remove_rejects,
     remove_window,
 )
@@ -120,7 +121,7 @@ def test_what_stays_is_as_it_was(tmp_path: Path) -> None:
         [Row("b", 5, at(0, microseconds=1)), Row("b", 6, at(4, microseconds=1001))],
     ]
     old = data_file(tmp_path, groups, "a/b")
-    found = remove_artifacts(str(tmp_path), [live(old)], frozenset({PREFIXES["a"]}), "again")
+    found = remove_chosen(str(tmp_path), [live(old)], Chosen(frozenset({PREFIXES["a"]})), "again")
 
     assert (found.removed, found.rows) == ((live(old),), 3)
     (new,) = found.added
@@ -150,9 +151,9 @@ def test_files_that_hold_nothing_of_it_are_left_alone(tmp_path: Path) -> None:
     only_a = data_file(tmp_path, [[Row("a", 1, at(1))]])
     only_b = data_file(tmp_path, [[Row("b", 1, at(1))]])
     files = [live(only_a), live(only_b)]
-    found = remove_artifacts(str(tmp_path), files, frozenset({PREFIXES["a"]}), "u")
+    found = remove_chosen(str(tmp_path), files, Chosen(frozenset({PREFIXES["a"]})), "u")
     assert found == Removal((live(only_a),), (), 1)
-    assert remove_artifacts(str(tmp_path), files, frozenset({PREFIXES["c"]}), "u") == Removal((), (), 0)
+    assert remove_chosen(str(tmp_path), files, Chosen(frozenset({PREFIXES["c"]})), "u") == Removal((), (), 0)
     assert all_paths(tmp_path) == {only_a.path, only_b.path}
 
 
@@ -197,13 +198,13 @@ def test_a_failure_leaves_no_stray_file(tmp_path: Path) -> None:
     missing = replace(live(broken), path="tp_partition=p/missing.parquet")
     before = all_paths(tmp_path)
     with pytest.raises(LakeError, match=r"missing\.parquet cannot be rewritten.*No row was removed") as told:
-        remove_artifacts(str(tmp_path), [live(first), missing], prefixes, "u")
+        remove_chosen(str(tmp_path), [live(first), missing], Chosen(prefixes), "u")
     assert told.value.hint
     assert all_paths(tmp_path) == before
 
     damage(tmp_path / broken.path)
     with pytest.raises(LakeError, match="cannot be rewritten"):
-        remove_artifacts(str(tmp_path), [live(first), live(broken)], prefixes, "u")
+        remove_chosen(str(tmp_path), [live(first), live(broken)], Chosen(prefixes), "u")
     assert all_paths(tmp_path) == before
 
 
@@ -303,7 +304,7 @@ def test_a_delta_table_changes_files_in_one_commit(tmp_path: Path, checkpoint: b
     assert sorted(files, key=lambda file: file.path) == sorted(map(live, facts), key=lambda file: file.path)
     assert live_files(DeltaTable(str(tmp_path)), "p") == []
 
-    found = remove_artifacts(str(tmp_path), files, frozenset({PREFIXES["a"]}), "u")
+    found = remove_chosen(str(tmp_path), files, Chosen(frozenset({PREFIXES["a"]})), "u")
     commit(tmp_path, [*map(remove_action, found.removed), *map(add_action, found.added)])
     assert seen(tmp_path) == {(index, both[1].tp_id) for index in ODD_INDEXES}
 
@@ -378,7 +379,7 @@ def test_files_lose_what_a_list_would_lose(
     check(
         root,
         lives,
-        remove_artifacts(str(root), lives, named, "u"),
+        remove_chosen(str(root), lives, Chosen(named), "u"),
         model,
         lambda row: row.artifact in artifacts,
     )

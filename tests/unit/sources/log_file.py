@@ -31,7 +31,7 @@ class Reading:
 
     @property
     def mark(self) -> Mark:
-        return Mark(*(self.ending[name] for name in ("offset", "position", "head", "tail")))
+        return Mark(*(self.ending[name] for name in ("offset", "position", "head", "tail", "open_bytes")))
 
 
 def source_of(path: Path) -> FileSource:
@@ -41,7 +41,8 @@ def source_of(path: Path) -> FileSource:
 def listed(path: Path, start: Mark | None = None, waits: bool = False) -> Artifact:
     (artifact,) = source_of(path).list(ALWAYS)
     assert isinstance(artifact, Artifact)
-    return msgspec.structs.replace(artifact, start=start, waits=waits)
+    waits_after = (start.offset if start else 0) if waits else None
+    return msgspec.structs.replace(artifact, start=start, waits_after=waits_after)
 
 
 def read(path: Path, start: Mark | None = None, waits: bool = False) -> Reading:

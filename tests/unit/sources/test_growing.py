@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from log_file import Record, listed, read, read_listed, source_of
 
+from tailpipe.formats.text import MAX_RECORD_BYTES
 from tailpipe.sources.artifact import Mark
 from tailpipe.sources.decompress import CHUNK_BYTES
 from tailpipe.sources.fingerprint import HEAD_BYTES, can_read_on, digest
@@ -77,24 +78,29 @@ def test_steps_that_wait_for_line_ends_give_what_one_reading_gives(
 
 @on_one_folder
 @given(text=texts, cuts=cuts)
-def test_steps_that_take_half_lines_go_on_only_where_a_line_ends(
+def test_steps_that_take_half_lines_give_what_one_reading_gives(
     tmp_path: Path, text: bytes, cuts: list[int]
 ) -> None:
+    """A line that went on comes again at its position, in place of what it was before."""
     path = tmp_path / "a.log"
     path.unlink(missing_ok=True)
-    records: list[Record] = []
+    records: dict[int, str] = {}
     mark = Mark(0, 0, "", "")
     for cut in [*sorted(cut % (len(text) + 1) for cut in cuts), len(text)]:
         if not grow(path, text, cut) or path.stat().st_size == mark.offset:
             continue
-        if not source_of(path).goes_on_at_line_end(str(path), mark):
+        if not mark.open_bytes and not source_of(path).goes_on_at_line_end(str(path), mark):
             assert "has grown" in read(path, mark).ending["error"]
-            records, mark = [], Mark(0, 0, "", "")
+            records, mark = {}, Mark(0, 0, "", "")
         step = read(path, mark)
-        records += step.records
+        again = {mark.position} if step.ending["restarted"] else set()
+        assert records.keys() & {position for _, position in step.records} <= again
+        assert again <= records.keys()
+        records = {position: raw for position, raw in records.items() if position not in again}
+        records |= {position: raw for raw, position in step.records}
         mark = step.mark
     whole = read(path)
-    assert records == whole.records
+    assert [(raw, position) for position, raw in sorted(records.items())] == whole.records
     assert mark == whole.mark
 
 
@@ -129,7 +135,9 @@ def test_a_half_written_line_waits(tmp_path: Path) -> None:
         "position": 2,
         "head": begin,
         "tail": begin,
+        "open_bytes": 0,
         "held_bytes": 2,
+        "restarted": False,
     }
     path.write_bytes(b"one\n\ntwo\nthree")
     second = read(path, first.mark, waits=True)
@@ -172,7 +180,9 @@ def test_a_last_line_that_was_taken_gets_its_line_end_later(tmp_path: Path, rest
     ("begin", "rest"),
     [(b"one\ntwo", b" and a half\n"), (b"two", b"\r"), (b"two", b"\rhalf\n"), (b"two\r", b"\r\n")],
 )
-def test_a_last_line_that_was_taken_and_goes_on_is_told(tmp_path: Path, begin: bytes, rest: bytes) -> None:
+def test_a_last_line_that_was_taken_and_goes_on_is_read_again(
+    tmp_path: Path, begin: bytes, rest: bytes
+) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(begin)
     mark = read(path).mark
@@ -180,9 +190,62 @@ def test_a_last_line_that_was_taken_and_goes_on_is_told(tmp_path: Path, begin: b
     path.write_bytes(begin + rest)
     assert source_of(path).holds(str(path), mark)
     assert not source_of(path).goes_on_at_line_end(str(path), mark)
+    again, whole = read(path, mark), read(path)
+    assert (again.records, again.mark) == (whole.records[-1:], whole.mark)
+    assert again.ending["restarted"]
+    packed = tmp_path / "a.log.gz"
+    packed.write_bytes(gzip.compress(begin + rest))
+    assert read(packed, mark) == again
+
+
+def test_a_line_that_was_taken_and_goes_on_while_it_is_written_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"one\ntw")
+    mark = read(path).mark
+    path.write_bytes(b"one\ntwo")
+    young = read(path, mark, waits=True)
+    assert (young.records, young.mark, young.ending["held_bytes"]) == ([], mark, 1)
+    assert not young.ending["restarted"]
+    old = read(path, mark)
+    assert (old.records, old.ending["restarted"]) == ([("two", 2)], True)
+
+
+def test_a_line_too_long_to_be_a_record_is_told_when_it_goes_on(tmp_path: Path) -> None:
+    """It can only be replaced by reading the file from its beginning."""
+    path = tmp_path / "a.log"
+    path.write_bytes(b"x" * (MAX_RECORD_BYTES + 1))
+    mark = read(path).mark
+    assert mark.open_bytes == 0
+    with path.open("ab") as file:
+        file.write(b"y\n")
+    assert not source_of(path).goes_on_at_line_end(str(path), mark)
     assert read(path, mark).ending == {
         "error": f"{path}: the line that was its last when it was read before has grown"
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "is_taken"),
+    [
+        (b'{"a": 1}', True),
+        (b'{"a": 1} ', True),
+        (b'{"a": "}"', False),
+        (b'{"a": 1', False),
+        (b"[1]", False),
+        (b"1", False),
+        (b"{}{", False),
+        (b'{"a": "\xff"}', False),
+    ],
+)
+def test_a_closed_object_does_not_wait_for_its_line_end(tmp_path: Path, line: bytes, is_taken: bool) -> None:
+    path = tmp_path / "a.log"
+    for before in (b"", b"\xef\xbb\xbf", b"{}\n"):
+        path.write_bytes(before + line)
+        reading = read(path, waits=True)
+        assert reading.ending["held_bytes"] == (
+            0 if is_taken else len(line) + len(before) * (before[:1] != b"{")
+        )
+        assert len(reading.records) == is_taken + (before == b"{}\n")
 
 
 @pytest.mark.parametrize("like_a_mark", [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", "，".encode()])
@@ -212,7 +275,7 @@ def test_compressed_files_do_not_wait(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"one\ntwo"))
     reading = read(path, waits=True)
     assert reading.records == [("one", 1), ("two", 2)]
-    assert reading.mark == Mark(7, 2, digest(b"one\ntwo"), digest(b"one\ntwo"))
+    assert reading.mark == Mark(7, 2, digest(b"one\ntwo"), digest(b"one\ntwo"), 3)
     assert reading.ending["held_bytes"] == 0
 
 

@@ -31,7 +31,8 @@ def rows(batches: list[pa.RecordBatch]) -> list[dict[str, object]]:
 
 
 def ends(content: bytes) -> dict[str, object]:
-    return {"offset": len(content), "head": digest(content), "tail": digest(content)}
+    mark = {"offset": len(content), "head": digest(content), "tail": digest(content), "open_bytes": 0}
+    return {**mark, "held_bytes": 0, "restarted": False}
 
 
 def test_records_and_a_closing_row_for_each_artifact(tmp_path: Path) -> None:
@@ -46,8 +47,8 @@ def test_records_and_a_closing_row_for_each_artifact(tmp_path: Path) -> None:
         (11, 1, '{"a":2}'),
     ]
     assert [json.loads(str(row["raw"])) for row in (found[2], found[4])] == [
-        {"rows": 2, "bytes": 16, **ends(b'{"a":1}\n\nbroken\n'), "position": 3, "held_bytes": 0},
-        {"rows": 1, "bytes": 8, **ends(b'{"a":2}\n'), "position": 1, "held_bytes": 0},
+        {"rows": 2, "bytes": 16, **ends(b'{"a":1}\n\nbroken\n'), "position": 3},
+        {"rows": 1, "bytes": 8, **ends(b'{"a":2}\n'), "position": 1},
     ]
     assert [row["reason"] is not None for row in found] == [False, True, False, False, False]
 
@@ -67,7 +68,7 @@ def test_what_breaks_one_artifact_does_not_stop_the_others(tmp_path: Path) -> No
     assert closing == {
         10: {"error": f"{tmp_path}/1-truncated.gz: gzip stream ends after {len(whole) // 2:,} bytes"},
         11: {"error": f"{tmp_path}/2-gone: No such file or directory"},
-        12: {"rows": 1, "bytes": 8, **ends(b'{"a":1}\n'), "position": 1, "held_bytes": 0},
+        12: {"rows": 1, "bytes": 8, **ends(b'{"a":1}\n'), "position": 1},
         13: {"error": f"{tmp_path}/4-changed: the file changed after it was listed"},
     }
 
