@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from log_file import Record, listed, read, read_listed, source_of
+from log_file import listed, read, read_listed, source_of
 
 from tailpipe.formats.text import MAX_RECORD_BYTES
 from tailpipe.sources.artifact import Mark
@@ -40,7 +40,7 @@ long_texts = lines_of_any_length.map(
     lambda lines: b"".join(b"%d" % number + b"x" * size + end for number, (size, end) in enumerate(lines))
 )
 texts = st.one_of(short_texts, long_texts).filter(lambda text: text and can_read_on(text))
-cuts = st.lists(st.integers(0, 40_000), max_size=5)
+steps = st.lists(st.tuples(st.integers(0, 40_000), st.booleans()), max_size=6)
 on_one_folder = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -55,49 +55,31 @@ def grow(path: Path, text: bytes, cut: int) -> bool:
 
 
 @on_one_folder
-@given(text=texts, cuts=cuts)
-def test_steps_that_wait_for_line_ends_give_what_one_reading_gives(
-    tmp_path: Path, text: bytes, cuts: list[int]
+@given(text=texts, steps=steps)
+def test_steps_give_what_one_reading_gives(
+    tmp_path: Path, text: bytes, steps: list[tuple[int, bool]]
 ) -> None:
-    path = tmp_path / "a.log"
-    path.unlink(missing_ok=True)
-    records: list[Record] = []
-    mark = None
-    for cut in [*sorted(cut % (len(text) + 1) for cut in cuts), len(text)]:
-        if grow(path, text, cut):
-            step = read(path, mark, waits=True)
-            records += step.records
-            assert step.mark.offset + step.ending["held_bytes"] == path.stat().st_size
-            assert step.ending["bytes"] == step.mark.offset - (mark.offset if mark else 0)
-            mark = step.mark
-    last = read(path, mark)
-    whole = read(path)
-    assert records + last.records == whole.records
-    assert last.mark == whole.mark
-
-
-@on_one_folder
-@given(text=texts, cuts=cuts)
-def test_steps_that_take_half_lines_give_what_one_reading_gives(
-    tmp_path: Path, text: bytes, cuts: list[int]
-) -> None:
-    """A line that went on comes again at its position, in place of what it was before."""
+    """Some wait for line ends. A line that was taken and went on comes again, in place of what it gave before."""
     path = tmp_path / "a.log"
     path.unlink(missing_ok=True)
     records: dict[int, str] = {}
     mark = Mark(0, 0, "", "")
-    for cut in [*sorted(cut % (len(text) + 1) for cut in cuts), len(text)]:
-        if not grow(path, text, cut) or path.stat().st_size == mark.offset:
+    ends = sorted((cut % (len(text) + 1), waits) for cut, waits in steps)
+    for end, waits in [*ends, (len(text), False)]:
+        if not grow(path, text, end):
             continue
         if not mark.open_bytes and not source_of(path).goes_on_at_line_end(str(path), mark):
             assert "has grown" in read(path, mark).ending["error"]
             records, mark = {}, Mark(0, 0, "", "")
-        step = read(path, mark)
+        step = read(path, mark, waits)
         again = {mark.position} if step.ending["restarted"] else set()
         assert records.keys() & {position for _, position in step.records} <= again
         assert again <= records.keys()
         records = {position: raw for position, raw in records.items() if position not in again}
         records |= {position: raw for raw, position in step.records}
+        reread = mark.open_bytes if step.ending["restarted"] else 0
+        assert step.ending["bytes"] == step.mark.offset - mark.offset + reread
+        assert step.mark.offset + step.ending["held_bytes"] == path.stat().st_size
         mark = step.mark
     whole = read(path)
     assert [(raw, position) for position, raw in sorted(records.items())] == whole.records
