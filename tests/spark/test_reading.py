@@ -6,8 +6,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tailpipe.tables.expressions.operand import text_literal
 from tailpipe.tables.reading import scalar_from_text
+from tailpipe.tables.sql import text_literal
 
 MOMENT = datetime.fromisoformat("2026-10-12T03:04:05")
 READINGS: dict[str, dict[str, Any]] = {

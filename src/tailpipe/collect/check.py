@@ -51,7 +51,7 @@ def _table_checks(
 
 
 def _check_table(table: Table, config: TableConfig, registry: Registry) -> None:
-    """As a partition would: expressions over the fields that the format has."""
+    """As a partition would, save that only its source would say which fields paths have."""
     written = config.format or _ANY_FIELDS
     format_ = registry.formats[written.type].make(written)
-    recipe(Target(PartitionConfig(table.name, "check"), table, ()), format_, declared_fields(format_))
+    recipe(Target(PartitionConfig(table.name, "check"), table, ()), None, format_, declared_fields(format_))

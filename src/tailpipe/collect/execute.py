@@ -26,8 +26,9 @@ from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.log import Change, TableLog, column_names
+from tailpipe.lake.log import Change, TableLog, stored_columns
 from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.tables.shape import column_types
 
 if TYPE_CHECKING:
     from tailpipe.engine.session import Session
@@ -78,12 +79,12 @@ class PartitionRun:
     def _make_recipes(self) -> dict[int, Recipe]:
         """Each source of the partition adds its columns to those that the lake and the sources before it have."""
         recipes: dict[int, Recipe] = {}
-        stored = dict.fromkeys(column_names(self.location))
+        stored = stored_columns(self.location)
         for number, feed in enumerate(self.plan.target.feeds):
             artifacts = self._artifacts(number)
             if artifacts:
                 recipes[number] = feed_recipe(self.plan.target, feed, artifacts, stored)
-                stored.update(dict.fromkeys(column.name for column in recipes[number].table.columns))
+                stored |= column_types(recipes[number].table)
         return recipes
 
     def _run_batch(self, units: tuple[Unit, ...]) -> None:

@@ -87,6 +87,7 @@ def make_write_job(
         index_column=recipe.index_column,
         ingested_at=now,
         json_columns=json_columns(recipe.table),
+        computing=recipe.computing,
     )
 
 
@@ -137,6 +138,7 @@ def make_slot(
             "tp_source_type": feed.source.type,
             "tp_source_location": artifact.location,
         },
+        captures=artifact.captures,
         keep=() if planned.keep == (ALWAYS,) else planned.keep,
         is_reread=is_reread,
         reject_files=reject_files if is_reread and planned.record and planned.record.rejected else (),

@@ -28,10 +28,10 @@ from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.layout import table_location
-from tailpipe.lake.log import TYPE_KEY, Change, TableLog, column_names
+from tailpipe.lake.log import TYPE_KEY, Change, TableLog, stored_columns
 from tailpipe.lake.quarantine import ReasonCount, count_reasons
 from tailpipe.lake.removal import remove_rejects
-from tailpipe.tables.shape import table_schema
+from tailpipe.tables.shape import column_types, table_schema
 from tailpipe.times import Window
 
 if TYPE_CHECKING:
@@ -211,12 +211,12 @@ class _PartitionRetry:
 def _with_recipes(plan: RetryPlan, location: str) -> tuple[RetryPlan, dict[int, Recipe]]:
     """Feeds whose rejects cannot be read are left out of the plan."""
     recipes: dict[int, Recipe] = {}
-    stored = dict.fromkeys(column_names(location)) if plan.feeds else {}
+    stored = stored_columns(location) if plan.feeds else {}
     for number in plan.feeds:
         try:
             recipes[number] = retry_recipe(plan, number, location, stored)
         except FieldsUnknown as unknown:
             plan = plan.without(number, unknown.message, unknown.hint or "")
             continue
-        stored.update(dict.fromkeys(column.name for column in recipes[number].table.columns))
+        stored |= column_types(recipes[number].table)
     return plan, recipes

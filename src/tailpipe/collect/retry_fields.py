@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from tailpipe.collect.plan import PlannedArtifact
@@ -26,7 +26,7 @@ class FieldsUnknown(TailpipeError):
     """Nobody can say what the values of kept records are called. The message goes on after their number."""
 
 
-def retry_recipe(plan: RetryPlan, number: int, location: str, stored: Iterable[str]) -> Recipe:
+def retry_recipe(plan: RetryPlan, number: int, location: str, stored: Mapping[str, str]) -> Recipe:
     """How a feed's rejects become rows. Raises FieldsUnknown."""
     target, feed = plan.target, plan.target.feeds[number]
     if not has_open_fields(target, feed):

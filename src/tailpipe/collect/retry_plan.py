@@ -18,6 +18,7 @@ from tailpipe.lake.facts import ArtifactSlot
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file, record_prefixes
 from tailpipe.lake.state import PartitionState
+from tailpipe.sources.artifact import Capturing
 from tailpipe.times import Window
 
 UNIT = "retry"
@@ -87,6 +88,7 @@ class RetryPlan:
                     "tp_source_type": source.type,
                     "tp_source_location": item.artifact,
                 },
+                captures=source.captures(item.artifact) if isinstance(source, Capturing) else {},
                 keep=() if item.record.kept == (ALWAYS,) else item.record.kept,
             )
             for item in self.feeds[number]

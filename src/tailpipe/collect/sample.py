@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
-from tailpipe.collect.target import Feed, Target, declared_fields, recipe
+from tailpipe.collect.target import NOTHING_STORED, Feed, Target, declared_fields, recipe
 from tailpipe.formats.format import is_whole_line
 from tailpipe.sources.content import open_content
 from tailpipe.sources.entries import Unread
@@ -20,11 +20,14 @@ Item = TypeVar("Item")
 
 
 def feed_recipe(
-    target: Target, feed: Feed, artifacts: Sequence[PlannedArtifact], stored: Iterable[str] = ()
+    target: Target,
+    feed: Feed,
+    artifacts: Sequence[PlannedArtifact],
+    stored: Mapping[str, str] = NOTHING_STORED,
 ) -> Recipe:
     """The recipe for a feed's artifacts. Reads the start of a few of them where fields are open.
 
-    `stored` are names of columns that the table has already.
+    `stored` are columns that the table has already, with their types.
     """
     fields = sampled_fields(feed, artifacts) if has_open_fields(target, feed) else ()
     return recipe_for_fields(target, feed, fields, stored)
@@ -37,15 +40,15 @@ def has_open_fields(target: Target, feed: Feed) -> bool:
 
 
 def recipe_for_fields(
-    target: Target, feed: Feed, fields: tuple[str, ...], stored: Iterable[str] = ()
+    target: Target, feed: Feed, fields: tuple[str, ...], stored: Mapping[str, str] = NOTHING_STORED
 ) -> Recipe:
     """`fields` are those that the data shows; they matter where fields are open."""
     if not has_open_fields(target, feed):
-        return recipe(target, feed.format, declared_fields(feed.format), stored=stored)
+        return recipe(target, feed, feed.format, declared_fields(feed.format), stored=stored)
     if hasattr(feed.format, "with_fields"):
-        return recipe(target, feed.format.with_fields(fields), fields, stored=stored)
+        return recipe(target, feed, feed.format.with_fields(fields), fields, stored=stored)
     # Records of a self-describing format may have fields that the sample lacks.
-    return recipe(target, feed.format, None, fields, stored)
+    return recipe(target, feed, feed.format, None, fields, stored)
 
 
 def sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:

@@ -1,30 +1,24 @@
-"""A partition made ready to collect: its table, its sources with their formats, its expressions in Spark SQL."""
+"""A partition made ready to collect: its table, its sources with their formats, its expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
+from tailpipe.collect.expressions import Expressions
 from tailpipe.config.report import in_order
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
 from tailpipe.engine.settings import SAIL, SPARK
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.formats.format import Format
 from tailpipe.plugins.registry import Registry, known_tables
-from tailpipe.sources.artifact import Source
-from tailpipe.tables.fields import RECORD, source_path
-from tailpipe.tables.shape import column_types
-from tailpipe.tables.sql import literal, quoted
-from tailpipe.tables.standard import WRITER_COLUMNS
+from tailpipe.sources.artifact import Capturing, Source
+from tailpipe.tables.fields import source_path
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Column, Table
-from tailpipe.tables.types import duckdb_type, parse_type
 
-if TYPE_CHECKING:
-    from tailpipe.tables.expressions import Expression
+NOTHING_STORED: Mapping[str, str] = {}
 
 Key = tuple[str, str]
 
@@ -82,11 +76,22 @@ def find_targets(
 
 
 def make_target(partition: PartitionConfig, config: Config, table: Table, registry: Registry) -> Target:
-    feeds = tuple(_feed(source, config, table, registry) for source in partition.sources)
-    target = Target(partition, table, feeds)
-    _check_index(target)
+    """Raises ConfigError with all that is wrong with the partition's sources and expressions."""
+    problems: list[Problem] = []
+    feeds: list[Feed] = []
+    for source in partition.sources:
+        try:
+            feeds.append(_feed(source, config, table, registry))
+        except ConfigError as error:
+            problems += error.problems
+    target = Target(partition, table, tuple(feeds))
     for feed in feeds:
-        recipe(target, feed.format, declared_fields(feed.format))
+        try:
+            recipe(target, feed, feed.format, declared_fields(feed.format))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(tuple(dict.fromkeys(problems)))
     return target
 
 
@@ -118,17 +123,24 @@ def declared_fields(format: Format) -> tuple[str, ...] | None:
     return format.field_names(b"") or None
 
 
-def with_fields(table: Table, fields: tuple[str, ...], stored: Iterable[str] = ()) -> Table:
+def with_fields(table: Table, fields: tuple[str, ...], stored: Mapping[str, str] = NOTHING_STORED) -> Table:
     """The table read from records with these fields. Columns are spelled as those `stored` already.
 
-    Dots in a column's source may be part of a field's name. Every field that `map_fields` matches and no column
-    reads becomes a varchar column, save those without a name and those that begin with tp_: common columns do.
+    Dots in a column's source may be part of a field's name. Every field that `map_fields` matches becomes a varchar
+    column, save those that a column of their name reads, those without a name, and those that begin with tp_: common
+    columns do. One that a column of another name reads is left out, too, in a plugin's table, and where the lake has
+    a column of another type in its place: most often it was renamed.
     """
     columns = tuple(
         replace(column, is_field_name=True) if (column.source or column.name) in fields else column
         for column in table.columns
     )
-    read = {source_path(column)[0] for column in columns}
+    sources = {source_path(column)[0]: column for column in columns}
+    read = {
+        name
+        for name, column in sources.items()
+        if not table.is_custom or name == column.name or stored.get(name, "VARCHAR") != "VARCHAR"
+    }
     taken = {column.name.lower() for column in columns}
     spelled = {name.lower(): name for name in stored}
     mapped: list[Column] = []
@@ -155,74 +167,33 @@ def _free_name(field: str, taken: Set[str]) -> str:
 
 def recipe(
     target: Target,
+    feed: Feed | None,
     format: Format,
     fields: tuple[str, ...] | None,
     seen: tuple[str, ...] | None = None,
-    stored: Iterable[str] = (),
+    stored: Mapping[str, str] = NOTHING_STORED,
 ) -> Recipe:
-    """How records of a format become rows of the target's table; expressions are checked here.
+    """How records of a feed become rows of the target's table; expressions are checked here.
 
-    `fields` are all that records can have, None where any may occur; `seen` are those that a look at them showed.
+    `format` is the feed's, with the fields that its files name. Without a feed, any name may be one of the path's.
+    `fields` are all that records can have, None where any
+    may occur; `seen` are those that a look at them showed.
     """
     index = target.config.tp_index
     known = fields if seen is None else seen
-    indexed = (index,) if index and known is not None else ()
+    is_sampled = feed is not None and declared_fields(feed.format) is None
+    indexed = (index,) if index and known is not None and is_sampled else ()
     table = with_fields(target.table, (*(known or ()), *indexed), stored)
-    transforms = {column.name: _transform(column, fields) for column in table.columns if column.transform}
+    source = feed.source if feed else None
+    captures = source.capture_names if isinstance(source, Capturing) else ()
+    is_open = fields is None or feed is None
     return Recipe(
         table=table,
         format=format,
         fields=fields,
-        expressions=tuple((name, expression.sql) for name, expression in transforms.items()),
-        expression_fields=tuple(sorted({name for e in transforms.values() for name in e.columns})),
-        condition=_condition(target, table),
+        computing=Expressions(target.config, table, known or (), is_open, captures).computing(),
         index_column=index,
     )
-
-
-def _transform(column: Column, fields: tuple[str, ...] | None) -> Expression:
-    """Fields that only the data tells may have any name: those the expression uses are taken as text."""
-    from tailpipe.tables.expressions import column_names, translate
-
-    text = column.transform or ""
-    written = column_names(text)
-    # Of fields that differ in letter case only, an expression sees the one it spells.
-    seen = {
-        field.lower(): field for field in sorted(fields or (), key=lambda field: field in written) if field
-    }
-    names = dict.fromkeys(written if fields is None else seen.values(), "VARCHAR")
-    bindings = {name: f"{RECORD}.{quoted(name)}" for name in names}
-    what = f'transform of column "{column.name}"'
-    value = translate(text, names, bindings=bindings, position=column.position, what=what)
-    _check_shape(column, value.type, what)
-    return value
-
-
-def _check_shape(column: Column, given: str, what: str) -> None:
-    """Scalars are converted to each other; lists, maps and structs only to their like."""
-    kinds = {type(parse_type(text)) for text in (column.type, given) if text != "NULL"}
-    if len(kinds) > 1:
-        message = f"{what}: its value is {given}, which cannot become {duckdb_type(column.type)}."
-        raise ConfigError([Problem(message, column.position, hint=f'write type = "{given.lower()}"')])
-
-
-def _condition(target: Target, table: Table) -> str | None:
-    if target.config.filter is None:
-        return None
-    from tailpipe.tables.expressions import translate
-
-    position = target.config.argument_positions.get("filter") or target.config.position
-    constants = {"tp_table": target.config.table, "tp_partition": target.config.name}
-    types = {name: type_ for name, type_ in column_types(table).items() if name not in WRITER_COLUMNS}
-    types |= {**dict.fromkeys(constants, "VARCHAR"), "tp_date": "DATE"}
-    bindings = {name: literal(value) for name, value in constants.items()}
-    bindings["tp_date"] = "CAST(tp_timestamp AS date)"
-    what = f"filter of partition {target.name}"
-    condition = translate(target.config.filter, types, bindings=bindings, position=position, what=what)
-    if condition.type not in ("BOOLEAN", "NULL"):
-        message = f"{what}: this is a value of type {condition.type}, not a condition."
-        raise ConfigError([Problem(message, position, hint="compare it with something: level = 'error'")])
-    return condition.sql
 
 
 def _feed(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Feed:
@@ -251,21 +222,3 @@ def _preset(default: tuple[str, str] | None, registry: Registry) -> FormatConfig
     if default is None:
         return None
     return FormatConfig(*default, arguments=registry.format_presets[default])
-
-
-def _check_index(target: Target) -> None:
-    index = target.config.tp_index
-    columns = [name for name in column_types(target.table) if name not in WRITER_COLUMNS]
-    is_open = "*" in target.table.map_fields
-    if index is None or index in columns or (is_open and not index.lower().startswith("tp_")):
-        return
-    near = get_close_matches(index, columns, 1)
-    raise ConfigError(
-        [
-            Problem(
-                f'tp_index "{index}" is not a column of {target.config.table}',
-                target.config.argument_positions.get("tp_index") or target.config.position,
-                hint=f'did you mean "{near[0]}"?' if near else "name a column of the table",
-            )
-        ]
-    )

@@ -16,7 +16,8 @@ FACTS_SCHEMA = "fact string"
 class ArtifactSlot:
     """An artifact as the executors of one job know it; rows carry its number in the job.
 
-    `keep` are the windows of which rows are wanted; empty keeps all. `constants` fill columns for all its rows.
+    `keep` are the windows of which rows are wanted; empty keeps all. `constants` fill columns for all its rows,
+    `captures` are what its path says, for expressions.
     `is_reread` says that its rejects are in quarantine already, in `reject_files`: records that lie there are neither
     rejected nor stored again.
     """
@@ -26,6 +27,7 @@ class ArtifactSlot:
     location: str
     id_prefix: bytes
     constants: Mapping[str, str | None] = field(default_factory=dict)
+    captures: Mapping[str, str] = field(default_factory=dict)
     keep: tuple[Window, ...] = ()
     is_reread: bool = False
     reject_files: tuple[str, ...] = ()

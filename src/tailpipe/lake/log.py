@@ -252,10 +252,10 @@ class TableLog:
         )
 
 
-def column_names(location: str) -> tuple[str, ...]:
-    """Columns that the table has now; none while it was never collected."""
+def stored_columns(location: str) -> dict[str, str]:
+    """Columns that the table has now with their DuckDB types; none while it was never collected."""
     delta = _opened(location)
-    return tuple(field.name for field in delta.schema().fields) if delta is not None else ()
+    return {field.name: _type_name(field) for field in delta.schema().fields} if delta is not None else {}
 
 
 def read_history(location: str, partition: str) -> list[Manifest]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -37,7 +38,18 @@ from tailpipe.lake.facts import (
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.layout import hive_folder
 from tailpipe.lake.rejects import Quarantine
-from tailpipe.tables.standard import ARTIFACT, DEFAULT_INDEX, ENTRY, POSITION, RAW, REASON, engine_name
+from tailpipe.tables.computing import NOTHING, Computing
+from tailpipe.tables.standard import (
+    ARTIFACT,
+    DEFAULT_INDEX,
+    ENTRY,
+    POSITION,
+    RAW,
+    REASON,
+    TP_TIMESTAMP,
+    engine_name,
+)
+from tailpipe.tables.types import arrow_type
 
 # The position of a closing note about an artifact that was read to its end; other notes tell an error.
 READ_DONE = -1
@@ -67,13 +79,14 @@ class WriteJob:
     index_column: str | None
     ingested_at: datetime
     json_columns: frozenset[str] = frozenset()
+    computing: Computing = NOTHING
     buffer_max_bytes: int = 64 * 1024 * 1024
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The function for `mapInArrow`: consumes rows, yields facts."""
         task = _Task(self)
         try:
-            for batch in batches:
+            for batch in self._computed(batches, task):
                 task.take(batch)
             facts = task.finish()
         except BaseException:
@@ -81,6 +94,17 @@ class WriteJob:
             raise
         if facts:
             yield pa.RecordBatch.from_pydict({"fact": pa.array(encode_facts(facts), pa.string())})
+
+    def _computed(self, batches: Iterator[pa.RecordBatch], task: _Task) -> Iterator[pa.RecordBatch]:
+        if self.computing == NOTHING:
+            yield from batches
+            return
+        # DuckDB is loaded by workers that need it.
+        from tailpipe.lake.computed import Computer
+
+        with closing(Computer(self.computing, self.slots, self.ingested_at, task.column)) as computer:
+            for batch in batches:
+                yield computer.compute(batch)
 
 
 @dataclass(frozen=True, order=True)
@@ -195,7 +219,7 @@ class _Task:
         # Unit, index and day as one number, so that a run of equal numbers is a slice for one folder.
         keys = (self.unit_of_slot[slots] * len(indexes) + index_of_row) * span + (days - first_day)
         keys[~is_kept] = -1
-        rows = self._stored_columns(batch, slots)
+        rows = self._stored_columns(batch)
         for key, part in _parts(rows, keys):
             unit_and_index, day = divmod(key, span)
             unit, index = divmod(unit_and_index, len(indexes))
@@ -218,24 +242,31 @@ class _Task:
         indexes = [value or DEFAULT_INDEX for value in encoded.dictionary.to_pylist()]
         return indexes, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
-    def _stored_columns(self, batch: pa.RecordBatch, slots: Numbers) -> pa.Table:
-        arrays = []
-        present = set(batch.schema.names)
-        for column in self.job.stored_schema:
-            if column.name == "tp_id":
-                arrays.append(self._ids(batch))
-            elif column.name == "tp_ingest_timestamp":
-                moment = pa.scalar(self.job.ingested_at.replace(tzinfo=None), column.type)
-                arrays.append(pa.repeat(moment, batch.num_rows))
-            else:
-                sent = engine_name(column.name)
-                own = batch.column(sent) if sent in present else None
-                if own is not None and column.name.startswith("tp_") and pa.types.is_list(own.type):
-                    own = without_empty_lists(own)
-                if own is not None and column.name in self.job.json_columns:
-                    own = valid_json(own)
-                arrays.append(as_stored(self._with_constants(column, own, slots), column.type))
-        return pa.Table.from_arrays(arrays, schema=self.job.stored_schema)
+    def _stored_columns(self, batch: pa.RecordBatch) -> pa.Table:
+        schema = self.job.stored_schema
+        return pa.Table.from_arrays([self._column(batch, column) for column in schema], schema=schema)
+
+    def column(self, batch: pa.RecordBatch, name: str, type_: str) -> Any:
+        """A column as it is stored, also one of the hive path. `type_` is DuckDB's."""
+        if name == "tp_date":
+            return self._column(batch, pa.field(TP_TIMESTAMP, pa.timestamp("us"))).cast(pa.date32())
+        if name == "tp_partition":
+            return pa.repeat(self.job.partition, batch.num_rows)
+        return self._column(batch, pa.field(name, arrow_type(type_)))
+
+    def _column(self, batch: pa.RecordBatch, column: pa.Field) -> Any:
+        if column.name == "tp_id":
+            return self._ids(batch)
+        if column.name == "tp_ingest_timestamp":
+            moment = pa.scalar(self.job.ingested_at.replace(tzinfo=None), column.type)
+            return pa.repeat(moment, batch.num_rows)
+        sent = engine_name(column.name)
+        own = batch.column(sent) if sent in batch.schema.names else None
+        if own is not None and column.name.startswith("tp_") and pa.types.is_list(own.type):
+            own = without_empty_lists(own)
+        if own is not None and column.name in self.job.json_columns:
+            own = valid_json(own)
+        return as_stored(self._with_constants(column, own, _slots(batch)), column.type)
 
     def _with_constants(self, column: pa.Field, own: Any, slots: Numbers) -> Any:
         values = self.constants.get(column.name)

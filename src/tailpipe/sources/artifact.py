@@ -115,3 +115,15 @@ class Recognising(Protocol):
     def goes_on_at_line_end(self, location: str, mark: Mark) -> bool:
         """Whether a new line follows the mark, and not the rest of a last line that was taken for whole."""
         ...
+
+
+@runtime_checkable
+class Capturing(Protocol):
+    """A source whose layout says more of an artifact than its date."""
+
+    @property
+    def capture_names(self) -> tuple[str, ...]: ...
+
+    def captures(self, location: str) -> Mapping[str, str]:
+        """What the layout captures of an artifact that was listed at the location, whether it is still there or not."""
+        ...

@@ -6,7 +6,7 @@ import glob
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ from tailpipe.sources.artifact import Artifact, Listed, Mark, Skipped, Unlisted
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
 from tailpipe.sources.listed_file import ListedFile, open_file, version_of
-from tailpipe.sources.walk import Found, Seen, Walker
+from tailpipe.sources.walk import Found, Seen, Walker, fixed_part
 from tailpipe.times import Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -74,6 +74,19 @@ class FileSource:
         with ListedFile(artifact) as file:
             yield cast(BinaryIO, file)
             file.check_unchanged()
+
+    @property
+    def capture_names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.layout.names)) if self.layout else ()
+
+    def captures(self, location: str) -> Mapping[str, str]:
+        for path in self.paths:
+            folder = fixed_part(path) if glob.has_magic(path) else path
+            relative = os.path.basename(location) if location == path else os.path.relpath(location, folder)
+            found = self.layout.match(relative) if self.layout and not relative.startswith("..") else None
+            if found is not None:
+                return found
+        return {}
 
     def head(self, location: str) -> bytes | None:
         with suppress(OSError, ArtifactError), open_file(location) as file:

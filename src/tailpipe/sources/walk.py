@@ -42,6 +42,14 @@ class _Folder(NamedTuple):
 Seen = Found | Skipped | Unlisted
 
 
+def fixed_part(pattern: str) -> str:
+    """The folder at which a glob begins to match."""
+    folder = pattern
+    while glob.has_magic(folder):
+        folder = os.path.dirname(folder)
+    return folder
+
+
 @dataclass(frozen=True)
 class Walker:
     """Enters folders for which `may_enter` says so of their relative path. Good for one listing.
@@ -59,9 +67,7 @@ class Walker:
 
     def matching(self, pattern: str) -> Iterator[Seen]:
         """Files that a glob matches, and all below folders that it does; relative to its fixed first part."""
-        folder = pattern
-        while glob.has_magic(folder):
-            folder = os.path.dirname(folder)
+        folder = fixed_part(pattern)
         segments = os.path.relpath(pattern, folder).split(os.sep)
         if segments[-1] == "**":
             segments.append("*")

@@ -10,6 +10,14 @@ from tailpipe.tables.types import Scalar, parse_type
 
 _TP_TYPES = {column.name: column.type for column in TP_COLUMNS}
 _TP_TIMESTAMP = "tp_timestamp"
+_WRITER_REASONS = {
+    "tp_date": (
+        "is always the UTC day of tp_timestamp, by which rows are stored and found",
+        'remove it, and say the time by `column "tp_timestamp" { source = "…" }` or with a transform; '
+        "a day alone is a time, too",
+    ),
+    "tp_index": ("is filled by collection itself", "use the partition's tp_index argument"),
+}
 
 
 def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
@@ -34,6 +42,7 @@ def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
         map_fields=config.map_fields,
         null_if=config.null_if,
         description=config.description,
+        is_custom=True,
     )
 
 
@@ -49,12 +58,10 @@ def _problems(config: TableConfig, built_in: Table | None) -> list[Problem]:
         )
     for column in config.columns:
         if column.name in WRITER_COLUMNS:
-            hint = (
-                "use the partition's tp_index argument" if column.name == "tp_index" else "remove the column"
+            reason, hint = _WRITER_REASONS.get(
+                column.name, ("is filled by collection itself", "remove the column")
             )
-            problems.append(
-                Problem(f'column "{column.name}" is filled by collection itself', column.position, hint=hint)
-            )
+            problems.append(Problem(f'column "{column.name}" {reason}', column.position, hint=hint))
         elif column.name.startswith("tp_") and column.name not in TP_NAMES:
             problems.append(
                 Problem(

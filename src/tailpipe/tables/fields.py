@@ -47,7 +47,7 @@ def record_shape(columns: Iterable[Column], extra: Iterable[str] = ()) -> Shape:
         if column.transform is None:
             _want_column(shape, source_path(column), column)
     for name in extra:
-        if name not in shape.members:
+        if name not in shape.members or not shape.members[name].is_leaf:
             shape.want([name], None)
     return shape
 
@@ -67,6 +67,12 @@ def field_sql(shape: Shape, path: list[str]) -> str:
             inner = ".".join(path[depth + 1 :]).replace("'", "''")
             return f"get_json_object({sql}, '$.{inner}')"
     return sql
+
+
+def text_sql(shape: Shape, field: str) -> str:
+    """Spark SQL for the text of a whole field, in which shape columns may read it."""
+    sql = field_sql(shape, [field])
+    return sql if shape.members[field].type is None else f"to_json({sql})"
 
 
 def _want_column(shape: Shape, path: list[str], column: Column) -> None:

@@ -43,6 +43,7 @@ TP_COLUMNS: tuple[Column, ...] = (
 # a column of a table nor a field of a log can have one of these.
 ARTIFACT, ENTRY, POSITION = PLACE = ("tp_artifact", "tp_entry", "tp_position")
 REASON, RAW = "tp_reason", "tp_raw"
+TP_TIMESTAMP = "tp_timestamp"
 TP_NAMES = frozenset(column.name for column in TP_COLUMNS)
 # Texts that a layout's captures may fill, file by file.
 TP_SCALARS = frozenset(column.name for column in TP_COLUMNS if column.type == "varchar")

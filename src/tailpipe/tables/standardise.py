@@ -1,7 +1,8 @@
-"""Records become rows of a table: parse, read columns, fill tp_ columns, refuse bad rows, filter.
+"""Records become rows of a table: parse, read columns, fill tp_ columns, refuse bad rows.
 
 Each step takes rows and gives rows, uses native functions only and runs nothing. Rows whose position is negative
-are the reader's closing notes; they pass through untouched.
+are the reader's closing notes; they pass through untouched. What users' expressions compute is added by the writer;
+fields that they read go along as text.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.formats.format import Format
-from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path
+from tailpipe.tables.computing import INDEX, NOTHING, Computing, sent_field
+from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path, text_sql
 from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import (
     PLACE,
@@ -19,6 +21,7 @@ from tailpipe.tables.standard import (
     RAW,
     REASON,
     TP_COLUMNS,
+    TP_TIMESTAMP,
     WRITER_COLUMNS,
     engine_name,
 )
@@ -43,17 +46,24 @@ _OUT_OF_RANGE = (
 class Recipe:
     """How records of one format become rows of one table.
 
-    `fields` are the record's fields, or None where any may occur. `expressions` are Spark SQL for columns with a
-    transform, `expression_fields` the fields they read. `condition` keeps rows; `index_column` fills tp_index.
+    `fields` are the record's fields, or None where any may occur. `computing` are users' expressions, for the writer.
+    `index_column` fills tp_index.
     """
 
     table: Table
     format: Format
     fields: tuple[str, ...] | None = None
-    expressions: tuple[tuple[str, str], ...] = ()
-    expression_fields: tuple[str, ...] = ()
-    condition: str | None = None
+    computing: Computing = NOTHING
     index_column: str | None = None
+
+    @property
+    def computed(self) -> frozenset[str]:
+        """Columns that the writer computes."""
+        return frozenset(output.name for output in self.computing.column_outputs)
+
+    @property
+    def is_index_computed(self) -> bool:
+        return any(output.name == INDEX for each in self.computing.rows for output in each.outputs)
 
 
 def standardise(records: DataFrame, recipe: Recipe) -> DataFrame:
@@ -67,7 +77,11 @@ def standardise(records: DataFrame, recipe: Recipe) -> DataFrame:
 def filled_columns(recipe: Recipe) -> tuple[str, ...]:
     """tp_timestamp and columns that rows of this recipe can hold a value in, without those that the writer fills."""
     own = [column.name for column in recipe.table.columns]
-    present = [column.name for column in recipe.table.columns if _is_present(column, recipe)]
+    present = [
+        column.name
+        for column in recipe.table.columns
+        if column.name in recipe.computed or _is_present(column, recipe)
+    ]
     standard = [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
     return tuple(dict.fromkeys([*present, *standard, "tp_timestamp"]))
 
@@ -77,16 +91,16 @@ def _columns(recipe: Recipe) -> tuple[Column, ...]:
 
 
 def _is_present(column: Column, recipe: Recipe) -> bool:
-    if recipe.fields is None or column.transform:
-        return True
-    return source_path(column)[0] in recipe.fields
+    if column.transform:
+        return False
+    return recipe.fields is None or source_path(column)[0] in recipe.fields
 
 
 def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
     from pyspark.sql import functions as F
     from pyspark.sql import types as T
 
-    shape = record_shape(present, recipe.expression_fields)
+    shape = record_shape(present, recipe.computing.fields)
     nested = shape.spark()
     if not isinstance(nested, T.StructType):
         nested = T.StructType([])
@@ -96,7 +110,7 @@ def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> Dat
 
 
 def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
-    shape = record_shape(present, recipe.expression_fields)
+    shape = record_shape(present, recipe.computing.fields)
     values = {column.name: _value(column, recipe, shape) for column in present}
     complaints = [complaint for value in values.values() for complaint in value.complaints]
     reasons = [REASON, f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.refusal)} END"]
@@ -107,6 +121,7 @@ def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) 
         *PLACE,
         f"CASE WHEN {POSITION} >= 0 THEN coalesce({', '.join(reasons)}) END AS {REASON}",
         RAW,
+        *(_aliased(text_sql(shape, name), sent_field(k)) for k, name in enumerate(recipe.computing.fields)),
     )
 
 
@@ -117,9 +132,6 @@ def _sql(column: Column, values: dict[str, ColumnValue]) -> str:
 
 
 def _value(column: Column, recipe: Recipe, shape: Shape) -> ColumnValue:
-    transforms = dict(recipe.expressions)
-    if column.name in transforms:
-        return ColumnValue(f"try_cast({transforms[column.name]} AS {spark_type(column.type)})")
     return column_value(column, shape, recipe.table.null_if)
 
 
@@ -137,7 +149,7 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
     }
     index = (
         [_aliased(f"CAST({quoted(recipe.index_column)} AS string)", "tp_index")]
-        if recipe.index_column
+        if recipe.index_column and not recipe.is_index_computed
         else []
     )
     return rows.selectExpr(
@@ -147,34 +159,55 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
         *PLACE,
         REASON,
         RAW,
+        *_sent_fields(recipe),
     )
 
 
 def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
     """The closing select states the schema; a row that lacks a required value is refused here."""
     checks = _required_checks(recipe)
-    reason = f"CASE WHEN {POSITION} >= 0 THEN coalesce({REASON}, {', '.join(checks)}) END"
+    reason = f"CASE WHEN {POSITION} >= 0 THEN coalesce({', '.join([REASON, *checks])}) END"
     checked = rows.selectExpr("*", f"{reason} AS {REFUSED_BECAUSE}").drop(REASON)
     is_no_row = f"{POSITION} < 0 OR {REFUSED_BECAUSE} IS NOT NULL"
-    if recipe.condition:
-        checked = checked.filter(f"{is_no_row} OR ({recipe.condition})")
+    # The writer can still reject a row whose required columns it computes.
+    raw = RAW if recipe.computing.required else f"CASE WHEN {is_no_row} THEN {RAW} END AS {RAW}"
     return checked.selectExpr(
-        *(_aliased(quoted(name), engine_name(name)) for name in filled_columns(recipe)),
-        *(["tp_index"] if recipe.index_column else []),
+        *(_aliased(quoted(name), engine_name(name)) for name in _sent_columns(recipe)),
+        *(["tp_index"] if recipe.index_column and not recipe.is_index_computed else []),
         *PLACE,
         f"{REFUSED_BECAUSE} AS {REASON}",
-        f"CASE WHEN {is_no_row} THEN {RAW} END AS {RAW}",
+        raw,
+        *_sent_fields(recipe),
     )
+
+
+def _sent_columns(recipe: Recipe) -> list[str]:
+    """Without those that the writer computes, unless it starts from what the record says."""
+    read = {
+        entry.name
+        for calculation in recipe.computing.columns
+        for entry in calculation.inputs
+        if entry.is_column
+    }
+    return [name for name in filled_columns(recipe) if name not in recipe.computed or name in read]
+
+
+def _sent_fields(recipe: Recipe) -> list[str]:
+    return [sent_field(number) for number in range(len(recipe.computing.fields))]
 
 
 def _required_checks(recipe: Recipe) -> list[str]:
     """Sentences about values that a row cannot do without, each null where the value is there."""
     required = [
-        column.name for column in recipe.table.columns if column.required and column.name != "tp_timestamp"
+        column.name
+        for column in recipe.table.columns
+        if column.required and column.name != TP_TIMESTAMP and column.name not in recipe.computed
     ]
     checks = [
         f"CASE WHEN {quoted(name)} IS NULL THEN {literal(name + ' is missing')} END" for name in required
     ]
+    if TP_TIMESTAMP in recipe.computed:
+        return checks
     shown = [
         f"concat({literal(name)}, ' \"', CAST({quoted(name)} AS string), '\" is not a date')"
         for name in recipe.table.timestamp_from

@@ -46,6 +46,7 @@ class Table:
 
     `default_format` is a (type, preset) pair. `default_layouts` maps a source type to its file_layout.
     `map_fields` lists globs of source fields that become varchar columns of their own.
+    `is_custom` says that a user defined it: its columns and expressions may use any field, and the layout's captures.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Table:
     map_fields: tuple[str, ...] = ()
     null_if: tuple[str, ...] = ()
     description: str = ""
+    is_custom: bool = False
 
 
 def struct_column(name: str, *members: Column, source: str | None = None, description: str = "") -> Column:
