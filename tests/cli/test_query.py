@@ -177,3 +177,21 @@ def test_nothing_is_left_in_the_working_directory(home: Path, tmp_path: Path) ->
     command = [COMMAND, "query", "create table t as from range(1000); select count(*) from t"]
     subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_query_cannot_write_the_lake_and_asks_before_it_writes_elsewhere(
+    home: Path, tmp_path: Path
+) -> None:
+    stored = next((home / "data/default/app_log").glob("tp_partition=prod/*/*/*.parquet"))
+    content = stored.read_bytes()
+    for flags in ((), ("--allow-external",)):
+        done = query(home, f"copy (select 1) to '{stored}'", *flags)
+        assert done.returncode == 1
+        assert "hint:" in done.stderr
+        assert stored.read_bytes() == content
+    out = tmp_path / "rows.csv"
+    copy = f"copy (select count(*) as rows from app_log) to '{out}'"
+    assert query(home, copy).returncode == 1
+    assert not out.exists()
+    assert query(home, copy, "--allow-external").returncode == 0
+    assert out.read_text() == "rows\n3\n"

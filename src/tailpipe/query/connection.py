@@ -15,18 +15,21 @@ from tailpipe.errors import QueryError
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    # Checking a signature reads the whole 80 MB extension: 0.2 to 0.4 s of every query. Extensions come from
-    # wheels, like DuckDB itself, and were checked against the lock when they were installed.
-    "allow_unsigned_extensions": "true",
 }
 
 
 @contextmanager
 def open_connection(
-    *, memory_max_mb: int | None = None, cores: int | None = None
+    *, memory_max_mb: int | None = None, cores: int | None = None, is_external: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Spills into the system's temporary directory, never into the working directory."""
+    """Spills into the system's temporary directory, never into the working directory.
+
+    `is_external` says that SQL may load extensions from anywhere.
+    """
     settings = dict(_SETTINGS)
+    # Checking a signature reads the whole 80 MB extension: 0.2 to 0.4 s of every query. Our extensions come from
+    # wheels, like DuckDB itself, and were checked against the lock when they were installed.
+    settings["allow_unsigned_extensions"] = str(not is_external).lower()
     settings["temp_directory"] = os.path.join(tempfile.gettempdir(), f"tailpipe-query-{os.getpid()}")
     if memory_max_mb is not None:
         settings["memory_limit"] = f"{memory_max_mb}MB"

@@ -16,6 +16,7 @@ _MISSING_MEMBER = re.compile(r'Could not find key "([^"]+)" in struct')
 _MISSING_QUALIFIED = re.compile(r'(?:Table|Values list) "([^"]+)" does not have a column named "([^"]+)"')
 _CANDIDATES = re.compile(r"Candidate (?:bindings|Entries): ?:?(.+)")
 _SUGGESTION = re.compile(r'Did you mean "([^"]+)"\??')
+_CLOSED = re.compile(r'Cannot access (?:file|directory) "(.+?)" - file system operations are disabled')
 _PLACE = re.compile(r"\n\s*(LINE \d+:.*\n.*\^)\s*$", re.S)
 
 
@@ -42,6 +43,9 @@ def _explain(complaint: str, table_names: Sequence[str]) -> tuple[str, str | Non
         return f'There is no column "{missing[1]}".', _name_hint(missing[1], candidates)
     if missing := _MISSING_MEMBER.search(complaint):
         return f'The struct has no member "{missing[1]}".', _name_hint(missing[1], candidates)
+    if path := _first(_CLOSED, complaint):
+        hint = "--allow-external lets SQL read and write what lies outside the lake"
+        return f'"{path}" is not in the lake: a query reads the lake and writes nothing.', hint
     suggestion = _first(_SUGGESTION, complaint)
     message = _SUGGESTION.sub("", complaint).strip()
     return message, f'did you mean "{suggestion}"?' if suggestion else None

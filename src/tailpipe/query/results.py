@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
+from tailpipe.query.access import Access
 from tailpipe.query.cells import is_number, json_cell, text_cell
 from tailpipe.query.problems import query_error
 
@@ -41,9 +42,17 @@ class Result:
 
 
 def run_script(
-    connection: duckdb.DuckDBPyConnection, script: str, table_names: Sequence[str] = ()
+    connection: duckdb.DuckDBPyConnection,
+    script: str,
+    table_names: Sequence[str] = (),
+    access: Access | None = None,
 ) -> Iterator[Result]:
-    """Runs statements in order; a statement starts when the result before it has been taken."""
+    """Runs statements in order; a statement starts when the result before it has been taken.
+
+    Where `access` refuses one of them, none runs.
+    """
+    if access is not None:
+        _check(connection, script, table_names, access)
     for statement in _statements(connection, script, table_names):
         try:
             relation = connection.sql(statement)
@@ -53,6 +62,15 @@ def run_script(
             raise _interruption(error) from error
         if relation is not None:
             yield _result(relation, table_names)
+
+
+def _check(
+    connection: duckdb.DuckDBPyConnection, script: str, table_names: Sequence[str], access: Access
+) -> None:
+    try:
+        access.check(connection, script)
+    except duckdb.Error as error:
+        raise query_error(error, table_names) from error
 
 
 def _statements(

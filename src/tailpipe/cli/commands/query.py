@@ -42,6 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--partition", action="append", default=[], metavar="NAME", help=partition)
     index = "only rows with these values of tp_index, comma-separated, * allowed"
     add("--index", action="append", default=[], metavar="VALUE", help=index)
+    external = "let SQL read and write files outside the lake, attach databases and use the network"
+    add("--allow-external", action="store_true", help=external)
     add("--timing", action="store_true", help="print the time taken, on standard error")
 
 
@@ -64,6 +66,7 @@ def _results(
     arguments: argparse.Namespace, scripts: Sequence[str], restriction: Restriction
 ) -> Iterator[Result]:
     from tailpipe.cli.setup import load_setup
+    from tailpipe.query.access import Access
     from tailpipe.query.catalog import find_lake, stored_partitions
     from tailpipe.query.connection import open_connection
     from tailpipe.query.results import run_script
@@ -75,10 +78,14 @@ def _results(
     if restriction.partitions:
         configured = [partition.full_name for partition in partitions]
         _warn_of_unknown(restriction.partitions, sorted({*configured, *stored_partitions(setup.data_dir)}))
-    with open_connection(memory_max_mb=workspace.memory_max_mb, cores=workspace.cores) as connection:
+    access = Access(setup.data_dir, arguments.allow_external)
+    with open_connection(
+        memory_max_mb=workspace.memory_max_mb, cores=workspace.cores, is_external=access.is_external
+    ) as connection:
         create_views(connection, lake, "\n".join(scripts), restriction)
+        access.restrict(connection)
         for script in scripts:
-            yield from run_script(connection, script, lake.table_names)
+            yield from run_script(connection, script, lake.table_names, access)
 
 
 def _writer(name: str) -> Writer:
