@@ -165,6 +165,7 @@ class _PartitionRetry:
         packs = tuple(plan.files[k::count] for k in range(min(count, len(plan.files))))
         read = RetryJob(self.location, recipe.format, plan.choice(number), packs)
         write = make_write_job(plan.target, self.location, recipe, plan.slots(number), self.now)
+        write = replace(write, keeps_all_rejects=True)
         return run_watched(lambda: run_packs(session, recipe, read, len(packs), write), lambda: None)
 
     def _take_out(self, tally: RetryTally) -> tuple[str, ...]:

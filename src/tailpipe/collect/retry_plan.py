@@ -105,7 +105,7 @@ def plan_retry(location: str, target: Target, state: PartitionState, window: Win
     """Reads whose the rejects are, but not their texts."""
     planning = _Planning(target, record_prefixes(target.name, state))
     for path in state.reject_files:
-        rows = read_file(location, path, [*CHOICE_COLUMNS, "source"])
+        rows = read_file(location, path, [*CHOICE_COLUMNS, "source", "records"])
         if planning.add(rows.filter(is_within(rows, window))):
             planning.files.append(path)
     return RetryPlan(target, state, window, planning.feeds(), tuple(planning.files), planning.all_left())
@@ -128,13 +128,13 @@ class _Planning:
         for group in _groups(rows):
             prefix, artifact, source = group["prefix"], group["artifact"], group["source"]
             if prefix not in self.records:
-                self.left[_FORGOTTEN] += group["id_count"]
+                self.left[_FORGOTTEN] += group["records_sum"]
             elif source not in self.numbers:
-                self.left[self._unknown_source(source)] += group["id_count"]
+                self.left[self._unknown_source(source)] += group["records_sum"]
             elif group["is_final"]:
-                self.left[_CUT_OFF] += group["id_count"]
+                self.left[_CUT_OFF] += group["records_sum"]
             else:
-                self.tried[prefix, artifact] += group["id_count"]
+                self.tried[prefix, artifact] += group["records_sum"]
         return self.tried.total() > before
 
     def feeds(self) -> dict[int, tuple[RetriedArtifact, ...]]:
@@ -162,7 +162,7 @@ def _groups(rows: pa.Table) -> list[dict[str, Any]]:
         rows.append_column("prefix", prefixes_of(rows.column("id")))
         .append_column("is_final", is_final)
         .group_by(["prefix", "artifact", "source", "is_final"], use_threads=False)
-        .aggregate([("id", "count")])
+        .aggregate([("records", "sum")])
     )
     found: list[dict[str, Any]] = groups.to_pylist()
     return found

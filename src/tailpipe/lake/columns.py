@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 PREFIX_LENGTH = 12
 _ENTRY_LENGTH = 12

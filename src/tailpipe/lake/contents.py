@@ -53,12 +53,16 @@ def rows_per_day(data_dir: Path, table: str) -> dict[str, dict[date, int]]:
 
 
 def quarantined(data_dir: Path, table: str, state: PartitionState) -> int:
-    """Records that are in quarantine now; only the ends of its files are read."""
-    import pyarrow.parquet as pq
+    """Records that are in quarantine now; of its files, only how many each row stands for is read."""
+    from tailpipe.lake.files import table_filesystem
+    from tailpipe.lake.rejects import read_rejects, records_in
 
     location = table_location(data_dir, table)
+    filesystem, base = table_filesystem(str(location))
     try:
-        return sum(int(pq.read_metadata(location / path).num_rows) for path in state.reject_files)
+        return sum(
+            records_in(read_rejects(filesystem, base, path, ["records"])) for path in state.reject_files
+        )
     except OSError as error:
         raise LakeError(
             f"{location}: the quarantine cannot be read: {error}",

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
@@ -83,6 +82,8 @@ class _Dropping:
 
     def __call__(self, rows: pa.Table) -> Any:
         is_gone = is_within(rows, self.window)
-        for count in pc.value_counts(prefixes_of(rows.column("id").filter(is_gone))).to_pylist():
-            self.gone[count["values"]] = self.gone.get(count["values"], 0) + count["counts"]
+        going = rows.filter(is_gone)
+        counts = pa.table({"prefix": prefixes_of(going.column("id")), "records": going.column("records")})
+        for count in counts.group_by("prefix").aggregate([("records", "sum")]).to_pylist():
+            self.gone[count["prefix"]] = self.gone.get(count["prefix"], 0) + count["records_sum"]
         return is_gone

@@ -15,7 +15,7 @@ from tailpipe.lake.columns import PREFIX_LENGTH, id_prefix
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.log import history_paths
 from tailpipe.lake.manifest import ArtifactRecord, read_header
-from tailpipe.lake.rejects import read_rejects
+from tailpipe.lake.rejects import read_rejects, records_in
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
 
@@ -77,7 +77,7 @@ def count_reasons(location: str, files: Sequence[str], window: Window | None = N
     """Largest first. Holds one file, and one count for each kind of reason."""
     counts: dict[tuple[str, str], ReasonCount] = {}
     for path in files:
-        rows = read_file(location, path, ["id", "source", "reason", "rejected_at"])
+        rows = read_file(location, path, ["id", "source", "reason", "rejected_at", "records"])
         for count in _counts(rows.filter(is_within(rows, window))):
             key = count.source, count.kind
             counts[key] = _joined(counts[key], count) if key in counts else count
@@ -94,11 +94,11 @@ def find_rejects(
     found: list[dict[str, Any]] = []
     total = 0
     for path in reversed(files):
-        rows = read_file(location, path, ["id", "rejected_at"])
+        rows = read_file(location, path, ["id", "rejected_at", "records"])
         is_found = is_within(rows, window)
         if ids:
             is_found = pc.and_(is_found, pc.is_in(rows.column("id"), value_set=pa.array(ids, pa.string())))
-        count = pc.sum(is_found).as_py() or 0
+        count = records_in(rows.filter(is_found))
         if count and len(found) < limit:
             rejects = read_file(location, path).filter(is_found)
             found += rejects.slice(0, limit - len(found)).to_pylist()
@@ -111,7 +111,7 @@ def _counts(rows: pa.Table) -> Iterator[ReasonCount]:
     grouped = (
         rows.append_column("kind", kinds)
         .group_by(["source", "kind"], use_threads=False)
-        .aggregate([("id", "first"), ("reason", "first"), ("reason", "count_distinct"), ("id", "count")])
+        .aggregate([("id", "first"), ("reason", "first"), ("reason", "count_distinct"), ("records", "sum")])
     )
     for group in grouped.to_pylist():
         is_one = group["reason_count_distinct"] == 1
@@ -119,7 +119,7 @@ def _counts(rows: pa.Table) -> Iterator[ReasonCount]:
             group["source"],
             group["kind"],
             group["reason_first"] if is_one else group["kind"],
-            group["id_count"],
+            group["records_sum"],
             group["id_first"],
         )
 

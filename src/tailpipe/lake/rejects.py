@@ -9,17 +9,26 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tailpipe.lake.columns import PREFIX_LENGTH, Numbers
+from tailpipe.lake.columns import PREFIX_LENGTH, Flags, Numbers
 from tailpipe.lake.facts import ArtifactSlot, RejectsFact
 from tailpipe.lake.files import discard, sync
 from tailpipe.lake.layout import rejects_path
 from tailpipe.tables.standard import ENTRY, POSITION, RAW, REASON
 
-# `id` is the tp_id that the row would have had.
+# Of each reading of an artifact so many rejects are kept one by one, and so many bytes of their text: a small packed
+# file can hold millions of lines. The others are one row that counts them.
+MAX_KEPT_ROWS = 1_000_000
+MAX_KEPT_BYTES = 1024 * 1024 * 1024
+_MOST_REASON = 2_000
+_MOST_EXAMPLE = 2_000
+
+# `id` is the tp_id that the row would have had. `records` is 1, or how many records the row stands for: from this one
+# on, they were counted and not kept.
 REJECTS_SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -32,6 +41,7 @@ REJECTS_SCHEMA = pa.schema(
         ("raw", pa.string()),
         ("reason", pa.string()),
         ("rejected_at", pa.timestamp("us")),
+        ("records", pa.int64()),
     ]
 )
 
@@ -47,7 +57,12 @@ def write_rejects(filesystem: Any, base: str, partition: str, rows: pa.Table, un
     except BaseException:
         discard(filesystem, [path])
         raise
-    return RejectsFact(unit, relative, rows.num_rows)
+    return RejectsFact(unit, relative, records_in(rows))
+
+
+def records_in(rows: pa.Table) -> int:
+    """How many records the rejects stand for."""
+    return pc.sum(rows.column("records")).as_py() or 0
 
 
 def read_rejects(filesystem: Any, base: str, path: str, columns: list[str] | None = None) -> pa.Table:
@@ -64,7 +79,10 @@ def has_prefix(ids: Any, prefixes: Iterable[str]) -> Any:
 
 @dataclass
 class Quarantine:
-    """What a task rejects, and what earlier reads of its artifacts rejected."""
+    """What a task rejects, and what earlier reads of its artifacts rejected.
+
+    With `keeps_all`, what was kept once is kept again, whatever its size.
+    """
 
     filesystem: Any
     base: str
@@ -73,6 +91,7 @@ class Quarantine:
     slots: tuple[ArtifactSlot, ...]
     rejected_at: datetime
     buffer_max_bytes: int
+    keeps_all: bool = False
     facts: list[RejectsFact] = field(default_factory=list)
     buffers: dict[str, list[pa.Table]] = field(default_factory=dict)
     buffer_bytes: dict[str, int] = field(default_factory=dict)
@@ -81,23 +100,40 @@ class Quarantine:
         self.sources = pa.array([slot.source for slot in self.slots], pa.string())
         self.locations = pa.array([slot.location for slot in self.slots], pa.string())
         self.units = pa.array([slot.unit for slot in self.slots], pa.string())
+        self.kept_rows = np.zeros(len(self.slots), dtype=np.int64)
+        self.kept_bytes = np.zeros(len(self.slots), dtype=np.int64)
+        self.counted = np.zeros(len(self.slots), dtype=np.int64)
+        self.first_counted: dict[int, pa.Table] = {}
 
     def take(self, batch: pa.RecordBatch, slots: Numbers, ids: pa.Array) -> None:
         """Rejects as the engine hands them over, the slot and the id of each."""
+        is_kept = self._fits(slots, batch.column(RAW))
+        if not is_kept.all():
+            self._count(batch, slots, ids, ~is_kept)
+            chosen = pa.array(is_kept)
+            batch, slots, ids = batch.filter(chosen), slots[is_kept], ids.filter(chosen)
+        if len(ids):
+            self._keep(self._rows(batch, slots, ids), slots)
+
+    def _rows(self, batch: pa.RecordBatch, slots: Numbers, ids: pa.Array) -> pa.Table:
         numbers = pa.array(slots)
-        rows = pa.Table.from_arrays(
+        return pa.Table.from_arrays(
             [
                 ids,
                 pa.repeat(self.table, len(ids)),
                 pa.repeat(self.partition, len(ids)),
                 self.sources.take(numbers),
                 self.locations.take(numbers),
-                *(batch.column(name) for name in (ENTRY, POSITION, RAW, REASON)),
+                *(batch.column(name) for name in (ENTRY, POSITION, RAW)),
+                _short(batch.column(REASON)),
                 pa.repeat(pa.scalar(self.rejected_at, pa.timestamp("us")), len(ids)),
+                pa.repeat(pa.scalar(1, pa.int64()), len(ids)),
             ],
             schema=REJECTS_SCHEMA,
         )
-        units = self.units.take(numbers)
+
+    def _keep(self, rows: pa.Table, slots: Numbers) -> None:
+        units = self.units.take(pa.array(slots))
         for unit in pc.unique(units).to_pylist():
             part = rows.filter(pc.equal(units, unit))
             self.buffers.setdefault(unit, []).append(part)
@@ -105,7 +141,43 @@ class Quarantine:
         while sum(self.buffer_bytes.values()) > self.buffer_max_bytes:
             self._write(max(self.buffer_bytes, key=self.buffer_bytes.__getitem__))
 
+    def _fits(self, slots: Numbers, texts: pa.Array) -> Flags:
+        """Which of the rejects are kept: the first of each artifact, up to the limits."""
+        is_kept = np.ones(len(slots), dtype=bool)
+        sizes = pc.fill_null(pc.binary_length(texts), 0).to_numpy().astype(np.int64)
+        self.kept_rows += np.bincount(slots, minlength=len(self.slots))
+        self.kept_bytes += np.bincount(slots, sizes, minlength=len(self.slots)).astype(np.int64)
+        if self.keeps_all:
+            return is_kept
+        is_over = (self.kept_rows > MAX_KEPT_ROWS) | (self.kept_bytes > MAX_KEPT_BYTES)
+        for slot in np.unique(slots[is_over[slots]]).tolist():
+            own = np.flatnonzero(slots == slot)
+            rows = self.kept_rows[slot] - np.arange(len(own))[::-1]
+            size = self.kept_bytes[slot] - sizes[own].sum() + np.cumsum(sizes[own])
+            is_kept[own] = (rows <= MAX_KEPT_ROWS) & (size <= MAX_KEPT_BYTES)
+        return is_kept
+
+    def _count(self, batch: pa.RecordBatch, slots: Numbers, ids: pa.Array, is_counted: Flags) -> None:
+        self.counted += np.bincount(slots[is_counted], minlength=len(self.slots))
+        for slot in np.unique(slots[is_counted]).tolist():
+            if slot not in self.first_counted:
+                row = int(np.flatnonzero(is_counted & (slots == slot))[0])
+                one = pa.array([row])
+                self.first_counted[slot] = self._rows(batch.take(one), slots[row : row + 1], ids.take(one))
+
+    def _summaries(self) -> None:
+        """One row for all of an artifact's rejects that were only counted."""
+        for slot, first in self.first_counted.items():
+            counted = int(self.counted[slot])
+            (row,) = first.to_pylist()
+            reason = (
+                f"{counted:,} more rejects of this artifact were only counted; the first: {row['reason']}"
+            )
+            row |= {"raw": (row["raw"] or "")[:_MOST_EXAMPLE], "reason": reason, "records": counted}
+            self._keep(pa.Table.from_pylist([row], REJECTS_SCHEMA), np.array([slot]))
+
     def finish(self) -> list[RejectsFact]:
+        self._summaries()
         for unit in list(self.buffers):
             self._write(unit)
         return self.facts
@@ -130,3 +202,10 @@ class Quarantine:
             ids = read_rejects(self.filesystem, self.base, path, ["id"]).column("id")
             found += ids.filter(has_prefix(ids, prefixes)).chunks
         return pa.chunked_array(found, pa.string())
+
+
+def _short(reasons: pa.Array) -> pa.Array:
+    """Reasons quote the value that is wrong, which may be as long as the record."""
+    if reasons.nbytes <= _MOST_REASON:
+        return reasons
+    return pc.utf8_slice_codeunits(reasons, 0, _MOST_REASON)

@@ -22,7 +22,7 @@ from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.facts import FileFact, RejectsFact
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.layout import PARTITION_COLUMNS
-from tailpipe.lake.rejects import has_prefix, read_rejects, write_rejects
+from tailpipe.lake.rejects import has_prefix, read_rejects, records_in, write_rejects
 from tailpipe.times import Window
 
 # For each row of a table a boolean: whether it goes. Null means that it stays.
@@ -136,7 +136,7 @@ def remove_rejects(
                 if kept.num_rows == rows.num_rows:
                     continue
                 removed.append(path)
-                gone += rows.num_rows - kept.num_rows
+                gone += records_in(rows) - records_in(kept)
                 if kept.num_rows:
                     added.append(write_rejects(filesystem, base, partition, kept, unit))
     return RejectRemoval(tuple(removed), tuple(added), gone)

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.columns import (
+    Flags,
     Numbers,
     as_stored,
     row_ids,
@@ -61,14 +62,13 @@ _EPOCH = date(1970, 1, 1)
 _FIRST_MOMENT = np.int64(-(2**63))
 _LAST_MOMENT = np.int64(2**63 - 1)
 
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
-
 
 @dataclass(frozen=True)
 class WriteJob:
     """All that a task needs to know to turn standardised rows into files. Picklable.
 
-    `stored_schema` is the schema of data files: the table's columns without those of the hive path.
+    `stored_schema` is the schema of data files: the table's columns without those of the hive path. With
+    `keeps_all_rejects`, none is only counted.
     """
 
     root: str
@@ -81,6 +81,7 @@ class WriteJob:
     json_columns: frozenset[str] = frozenset()
     computing: Computing = NOTHING
     buffer_max_bytes: int = 64 * 1024 * 1024
+    keeps_all_rejects: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The function for `mapInArrow`: consumes rows, yields facts."""
@@ -153,6 +154,7 @@ class _Task:
             slots,
             self.job.ingested_at.replace(tzinfo=None),
             self.job.buffer_max_bytes // 4,
+            self.job.keeps_all_rejects,
         )
 
     def take(self, batch: pa.RecordBatch) -> None:

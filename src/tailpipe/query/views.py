@@ -25,6 +25,7 @@ REJECT_COLUMNS = (
     ("raw", "VARCHAR"),
     ("reason", "VARCHAR"),
     ("rejected_at", "TIMESTAMP"),
+    ("records", "BIGINT"),
 )
 
 # Words with which SQL reaches tables without naming them: all tables are opened then.

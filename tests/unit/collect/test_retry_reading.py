@@ -37,6 +37,7 @@ def reject(
         "raw": raw,
         "reason": reason,
         "rejected_at": (START + timedelta(days=day)).replace(tzinfo=None),
+        "records": 1,
     }
 
 

@@ -50,6 +50,7 @@ def reject(
         "raw": f"text {number}",
         "reason": reason,
         "rejected_at": (START + timedelta(days=day)).replace(tzinfo=None),
+        "records": 1,
     }
 
 

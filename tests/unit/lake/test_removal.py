@@ -224,6 +224,7 @@ def reject_rows(*places: tuple[str, int, str]) -> pa.Table:
             "artifact": f"{artifact}.log",
             "position": position,
             "reason": reason,
+            "records": 1,
         }
         for artifact, position, reason in places
     ]

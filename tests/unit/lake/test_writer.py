@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailpipe.errors import LakeError
-from tailpipe.lake import writer
+from tailpipe.formats.lines import is_cut_off
+from tailpipe.lake import rejects, writer
 from tailpipe.lake.columns import row_ids
 from tailpipe.lake.facts import (
     ArtifactSlot,
@@ -200,7 +201,69 @@ def test_rejects_keep_text_place_and_reason(tmp_path: Path) -> None:
         "raw": "raw text",
         "reason": "no time",
         "rejected_at": START.replace(tzinfo=None),
+        "records": 1,
     }
+
+
+@pytest.mark.parametrize("batch_rows", [1, 7, 1_000])
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [({"MAX_KEPT_ROWS": 10}, 10), ({"MAX_KEPT_BYTES": 40}, 8), ({"MAX_KEPT_ROWS": 100}, 30)],
+)
+def test_rejects_beyond_the_limits_are_one_row_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], kept: int, batch_rows: int
+) -> None:
+    """Of each artifact alone, in the order of its records; `records` adds up to all of them."""
+    for name, value in limits.items():
+        monkeypatch.setattr(rejects, name, value)
+    bad = [
+        row(
+            artifact=k % 3,
+            position=k,
+            raw=f"{k:05d}",
+            tp_timestamp=None,
+            reason=None if k % 3 == 2 else f"bad {k}",
+        )
+        for k in range(90)
+    ]
+    bad = [each | ({"tp_timestamp": START} if each["reason"] is None else {}) for each in bad]
+    job = make_job(tmp_path, slot("a"), slot("b"), slot("c"))
+    facts = write(job, bad, batch_rows=batch_rows)
+    found = [
+        each for fact in facts if isinstance(fact, RejectsFact) for each in kept_in(tmp_path / fact.path)
+    ]
+    assert sum(fact.rows for fact in facts if isinstance(fact, RejectsFact)) == 60
+    assert sorted(fact.rejected for fact in facts if isinstance(fact, RowsFact)) == [0, 30, 30]
+    for number, artifact in enumerate("ab"):
+        own = [each for each in found if each["artifact"] == artifact]
+        positions = list(range(number, 90, 3))
+        assert [each["position"] for each in own] == positions[: kept + 1]
+        assert [each["records"] for each in own] == [1] * kept + [30 - kept] * (kept < 30)
+        if kept < 30:
+            first = positions[kept]
+            reason = f"{30 - kept:,} more rejects of this artifact were only counted; the first: bad {first}"
+            assert (own[-1]["reason"], own[-1]["raw"]) == (reason, f"{first:05d}")
+            assert is_cut_off(pa.array([reason])).to_pylist() == [True]
+
+
+def test_what_was_kept_once_is_kept_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rejects, "MAX_KEPT_ROWS", 10)
+    bad = [row(position=k, reason="bad", raw="x", tp_timestamp=None) for k in range(30)]
+    facts = write(replace(make_job(tmp_path), keeps_all_rejects=True), bad)
+    (fact,) = [fact for fact in facts if isinstance(fact, RejectsFact)]
+    assert [each["records"] for each in kept_in(tmp_path / fact.path)] == [1] * 30
+
+
+def test_a_reason_is_cut_where_it_is_too_long_to_read(tmp_path: Path) -> None:
+    bad = row(reason="é" * 1_000_000, raw="x", tp_timestamp=None)
+    (fact,) = [fact for fact in write(make_job(tmp_path), [bad]) if isinstance(fact, RejectsFact)]
+    (reject,) = kept_in(tmp_path / fact.path)
+    assert reject["reason"] == "é" * 2_000
+
+
+def kept_in(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.ParquetFile(path).read().to_pylist()
+    return found
 
 
 def test_rejects_of_many_units_do_not_pile_up(tmp_path: Path) -> None:

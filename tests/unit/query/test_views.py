@@ -201,7 +201,7 @@ def test_a_restricted_view_opens_only_the_files_it_needs(
 def reject_file(folder: Path, table: str, partition: str) -> str:
     names = [name for name, _ in REJECT_COLUMNS]
     place = ["id7", table, partition, "files", "a.log", None, 7]
-    values = [*place, "raw line", "line does not match", datetime(2024, 1, 1)]  # noqa: DTZ001
+    values = [*place, "raw line", "line does not match", datetime(2024, 1, 1), 1]  # noqa: DTZ001
     rejects = pa.table({name: [value] for name, value in zip(names, values, strict=True)})
     path = folder / f"{table}.{partition}.parquet"
     pq.write_table(rejects, path)
@@ -216,7 +216,7 @@ def test_rejects(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     assert rows(connection, lake, sql, Restriction(partitions=("events.*",))) == [
         (
             *("id7", "events", "prod", "files", "a.log", None, "7"),
-            *("raw line", "line does not match", "2024-01-01 00:00:00"),
+            *("raw line", "line does not match", "2024-01-01 00:00:00", "1"),
         )
     ]
 
