@@ -140,7 +140,14 @@ def test_json_summary_has_a_shape_that_scripts_can_rely_on(home: Home) -> None:
     summary = json.loads(done.stdout)
     assert set(summary) == {"engine", "seconds", "timings", "rows", "partitions"}
     assert summary["engine"] == "sail"
-    assert summary["rows"] == {"in": 7, "stored": 6, "filtered": 0, "rejected": 1, "outside_window": 0}
+    assert summary["rows"] == {
+        "in": 7,
+        "stored": 6,
+        "filtered": 0,
+        "rejected": 1,
+        "outside_window": 0,
+        "stored_before": 0,
+    }
     (partition,) = summary["partitions"]
     assert partition["partition"] == "app_log.one"
     assert partition["days"] == list(DAYS)

@@ -143,7 +143,14 @@ def test_retry_after_a_fix_moves_rows_once(home: Home) -> None:
     assert {row["tp_id"] for row in rows} == ids
 
     second = retried(home, code=1)
-    assert second["rows"] == {"in": 1, "stored": 0, "filtered": 0, "rejected": 1, "outside_window": 0}
+    assert second["rows"] == {
+        "in": 1,
+        "stored": 0,
+        "filtered": 0,
+        "rejected": 1,
+        "outside_window": 0,
+        "stored_before": 0,
+    }
     assert home.query("select count(*)::int as n from app_log") == [{"n": 4}]
     assert home.collect()["rows"]["in"] == 0
     home.configure(FIXED.replace('{ source = "at" }', f"{{ transform = {json.dumps(ANY_TIME)} }}"))

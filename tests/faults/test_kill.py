@@ -67,6 +67,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory, logs: Path) -> Home:
         "filtered": 0,
         "rejected": len(DAYS),
         "outside_window": 0,
+        "stored_before": 0,
     }
     return home
 

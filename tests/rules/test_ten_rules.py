@@ -235,7 +235,14 @@ def test_rule_05_day_of_rows_without_a_date_in_the_path_is_their_own(home: Home)
     home.configure(APP)
     home.write("app.jsonl", "".join(day_lines(day, 2) for day in JUNE))
     summary = collect(home, "--from", JUNE[1], "--to", JUNE[1])
-    assert summary["rows"] == {"in": 6, "stored": 2, "filtered": 4, "rejected": 0, "outside_window": 4}
+    assert summary["rows"] == {
+        "in": 6,
+        "stored": 2,
+        "filtered": 4,
+        "rejected": 0,
+        "outside_window": 4,
+        "stored_before": 0,
+    }
     assert days(home) == {JUNE[1]: 2}
     kept = "select kept_from::varchar as start, kept_to::varchar as end, span_from from tailpipe.artifacts"
     assert home.query(kept) == [
@@ -334,7 +341,14 @@ def test_rule_07_rejects_are_counted_kept_and_retried(tmp_path: Path, engine: st
     debug = line(f"{JUNE[0]}T03:00:00Z", "debug")
     path = home.write("app.jsonl", good * 3 + "not JSON\n" + debug * 2 + huge)
     summary = collect(home, *FROM_JUNE)
-    assert summary["rows"] == {"in": 7, "stored": 3, "filtered": 2, "rejected": 2, "outside_window": 0}
+    assert summary["rows"] == {
+        "in": 7,
+        "stored": 3,
+        "filtered": 2,
+        "rejected": 2,
+        "outside_window": 0,
+        "stored_before": 0,
+    }
     rejects = "select artifact, position, raw, reason from tailpipe.rejects order by position"
     broken, refused = home.query(rejects)
     assert (broken["artifact"], broken["position"], broken["raw"]) == (str(path), 4, "not JSON")
