@@ -19,7 +19,7 @@ from tailpipe.lake.writer import WriteJob
 from tailpipe.sources.artifact import Artifact
 from tailpipe.tables.shape import json_columns, table_schema
 from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
-from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, filled_columns, standardise
+from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, filled_columns, reading_format, standardise
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ def run_job(
     """One pass: read, parse, standardise, write. `artifacts` are numbered as the slots of `write`."""
     # An engine that runs all tasks at once needs no spare ones, and holds all their memory.
     packs = make_packs(artifacts, session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE))
-    read = ReadJob(feed.source, recipe.format, packs, spool)
+    read = ReadJob(feed.source, reading_format(recipe), packs, spool)
     return run_packs(session, recipe, read, len(packs), write)
 
 

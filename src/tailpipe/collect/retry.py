@@ -32,6 +32,7 @@ from tailpipe.lake.log import TYPE_KEY, Change, TableLog, stored_columns
 from tailpipe.lake.quarantine import ReasonCount, count_reasons
 from tailpipe.lake.removal import remove_rejects
 from tailpipe.tables.shape import column_types, table_schema
+from tailpipe.tables.standardise import reading_format
 from tailpipe.times import Window
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class _PartitionRetry:
         plan, session = self.plan, self.session
         count = session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE)
         packs = tuple(plan.files[k::count] for k in range(min(count, len(plan.files))))
-        read = RetryJob(self.location, recipe.format, plan.choice(number), packs)
+        read = RetryJob(self.location, reading_format(recipe), plan.choice(number), packs)
         write = make_write_job(plan.target, self.location, recipe, plan.slots(number), self.now)
         write = replace(write, keeps_all_rejects=True)
         return run_watched(lambda: run_packs(session, recipe, read, len(packs), write), lambda: None)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.formats.format import Format
+from tailpipe.formats.format import Cut, Format
 from tailpipe.formats.lines import is_cut_off
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file
 from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS, DONE_POSITION, RECORDS_SCHEMA
@@ -78,13 +78,17 @@ class RetryJob:
         slots = self.choice.slots_of(rejects)
         chosen = rejects.filter(slots.is_valid())
         raw = _array(chosen.column("raw"))
+        cut = self._settled(Cut(raw, _array(chosen.column("position")), self.format.refusals(raw)))
+        nothing = pa.nulls(len(raw), pa.string())
         records = pa.RecordBatch.from_arrays(
             [
-                raw,
+                cut.raw,
                 slots.drop_null(),
                 _array(chosen.column("entry")),
-                _array(chosen.column("position")),
-                self.format.refusals(raw),
+                cut.position,
+                cut.reason,
+                nothing if cut.original is None else cut.original,
+                nothing if cut.extra is None else cut.extra,
             ],
             schema=RECORDS_SCHEMA,
         )
@@ -92,6 +96,11 @@ class RetryJob:
         step = max(1, min(BATCH_ROWS, -(-records.num_rows // share)))
         for start in range(0, records.num_rows, step):
             yield records.slice(start, step)
+
+    def _settled(self, cut: Cut) -> Cut:
+        settle = getattr(self.format, "settled", None)
+        settled: Cut = settle(cut) if settle else cut
+        return settled
 
 
 def _notes(slots: Sequence[int], rows: Sequence[int], size_bytes: Sequence[int]) -> pa.RecordBatch:
@@ -103,7 +112,7 @@ def _notes(slots: Sequence[int], rows: Sequence[int], size_bytes: Sequence[int])
             pa.array(slots, pa.int32()),
             pa.nulls(count, pa.string()),
             pa.repeat(pa.scalar(DONE_POSITION, pa.int64()), count),
-            pa.nulls(count, pa.string()),
+            *[pa.nulls(count, pa.string())] * 3,
         ],
         schema=RECORDS_SCHEMA,
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
-from tailpipe.collect.target import NOTHING_STORED, Feed, Target, declared_fields, recipe
+from tailpipe.collect.target import Feed, Target, declared_fields, recipe
 from tailpipe.formats.format import is_whole_line
 from tailpipe.sources.content import open_content
 from tailpipe.sources.entries import Unread
+from tailpipe.tables.mapping import NOTHING_STORED
 from tailpipe.tables.standardise import Recipe
 
 SAMPLE_BYTES = 1024 * 1024
@@ -52,10 +54,13 @@ def recipe_for_fields(
 
 
 def sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:
-    fields: dict[str, None] = {}
+    """Fields that most of the artifacts have come first; those of a header stay in its order."""
+    fields: Counter[str] = Counter()
     for planned in spread(artifacts, SAMPLED_ARTIFACTS):
-        fields.update(dict.fromkeys(feed.format.field_names(_start(feed, planned))))
-    return tuple(fields)
+        fields.update(feed.format.field_names(_start(feed, planned)))
+    if hasattr(feed.format, "with_fields"):
+        return tuple(fields)
+    return tuple(field for field, _ in fields.most_common())
 
 
 def spread(items: Sequence[Item], count: int) -> list[Item]:

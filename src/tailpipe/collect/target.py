@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 from tailpipe.collect.expressions import Expressions
 from tailpipe.config.report import in_order
@@ -14,11 +13,9 @@ from tailpipe.errors import ConfigError, Problem
 from tailpipe.formats.format import Format
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Capturing, Source
-from tailpipe.tables.fields import source_path
+from tailpipe.tables.mapping import NOTHING_STORED, with_fields
 from tailpipe.tables.standardise import Recipe
-from tailpipe.tables.table import Column, Table
-
-NOTHING_STORED: Mapping[str, str] = {}
+from tailpipe.tables.table import Table
 
 Key = tuple[str, str]
 
@@ -123,48 +120,6 @@ def declared_fields(format: Format) -> tuple[str, ...] | None:
     return format.field_names(b"") or None
 
 
-def with_fields(table: Table, fields: tuple[str, ...], stored: Mapping[str, str] = NOTHING_STORED) -> Table:
-    """The table read from records with these fields. Columns are spelled as those `stored` already.
-
-    Dots in a column's source may be part of a field's name. Every field that `map_fields` matches becomes a varchar
-    column, save those that a column of their name reads, those without a name, and those that begin with tp_: common
-    columns do. One that a column of another name reads is left out, too, in a plugin's table, and where the lake has
-    a column of another type in its place: most often it was renamed.
-    """
-    columns = tuple(
-        replace(column, is_field_name=True) if (column.source or column.name) in fields else column
-        for column in table.columns
-    )
-    sources = {source_path(column)[0]: column for column in columns}
-    read = {
-        name
-        for name, column in sources.items()
-        if not table.is_custom or name == column.name or stored.get(name, "VARCHAR") != "VARCHAR"
-    }
-    taken = {column.name.lower() for column in columns}
-    spelled = {name.lower(): name for name in stored}
-    mapped: list[Column] = []
-    for field in sorted(set(fields) - read, key=lambda field: (field not in spelled.values(), field)):
-        if field and not field.lower().startswith("tp_") and _matches_any(field, table.map_fields):
-            name = _free_name(spelled.get(field.lower(), field), taken)
-            taken.add(name.lower())
-            mapped.append(Column(name, "varchar", source=field, is_field_name=True))
-    return replace(table, columns=columns + tuple(mapped))
-
-
-def _matches_any(field: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(field, pattern) for pattern in patterns)
-
-
-def _free_name(field: str, taken: Set[str]) -> str:
-    """Columns are told apart in any letter case, fields of a log may not be: `Level`, then `level_2`."""
-    number, name = 1, field
-    while name.lower() in taken:
-        number += 1
-        name = f"{field}_{number}"
-    return name
-
-
 def recipe(
     target: Target,
     feed: Feed | None,
@@ -183,10 +138,10 @@ def recipe(
     known = fields if seen is None else seen
     is_sampled = feed is not None and declared_fields(feed.format) is None
     indexed = (index,) if index and known is not None and is_sampled else ()
-    table = with_fields(target.table, (*(known or ()), *indexed), stored)
+    is_open = fields is None or feed is None
+    table = with_fields(target.table, (*(known or ()), *indexed), stored, is_open)
     source = feed.source if feed else None
     captures = source.capture_names if isinstance(source, Capturing) else ()
-    is_open = fields is None or feed is None
     return Recipe(
         table=table,
         format=format,

@@ -25,12 +25,16 @@ class Cut:
     """A batch of records of one file: equally long arrays.
 
     `raw` (string) is always valid UTF-8. `position` (int64) counts from 1: the line for text, the record for
-    documents. `reason` (string) is null, or why the record is refused as it stands.
+    documents. `reason` (string) is null, or why the record is refused as it stands. `original` (string) is the record
+    as it stood in the file where `raw` was rewritten, and `extra` (string) a JSON object of what no column reads; both
+    are null for most records, and None where they are for all.
     """
 
     raw: pa.Array
     position: pa.Array
     reason: pa.Array
+    original: pa.Array | None = None
+    extra: pa.Array | None = None
 
 
 def is_whole_line(format: object, line: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,11 @@ from tailpipe.errors import ArtifactError
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
 from tailpipe.formats.format import DOCUMENT, Cut
 from tailpipe.formats.json_fields import json_field_names, json_fields
-from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_refusals, syntax_reason, why_not_an_object
+from tailpipe.formats.json_records import settled
+from tailpipe.formats.json_text import decoding_reason, lone_surrogates, surrogate_reason, with_stand_ins
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_refusals, why_not_an_object
 from tailpipe.formats.lines import refused, size_reason, strings
+from tailpipe.formats.members import Wanted, renamed
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
 
 if TYPE_CHECKING:
@@ -49,15 +52,25 @@ class JsonDocument:
     type: str = "json"
     refusal: str = "record is not a JSON object that can be read"
     shape: str = DOCUMENT
+    wanted: Wanted | None = None
+
+    def with_members(self, wanted: Wanted) -> JsonDocument:
+        """What is read of each record, by the names that tables use; the rest is set aside as `extra`."""
+        return replace(self, wanted=renamed(wanted, self.field_map))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         document = valid_utf8(_whole(chunks))
         try:
-            records = _records_at(document, self.records) if self.records else _members(document)
+            cuts = _batches(self._records(document))
         except (msgspec.DecodeError, RecursionError) as error:
-            yield from self._refused(document, error)
-            return
-        yield from _batches(records)
+            cuts = self._refused(document, error)
+        return map(self.settled, cuts)
+
+    def settled(self, cut: Cut) -> Cut:
+        return settled(cut, self.wanted) if self.wanted else cut
+
+    def _records(self, document: bytes) -> list[msgspec.Raw]:
+        return _records_at(document, self.records) if self.records else _members(document)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         text = valid_utf8(_whole(iter([sample]))).decode()
@@ -74,10 +87,21 @@ class JsonDocument:
         if self.records is None and _starts_with_object_line(document):
             yield from JsonLines().cut(iter([document]))
             return
+        places = lone_surrogates(document)
+        if places:
+            readable, stand_in = with_stand_ins(document, places)
+            try:
+                cuts = _batches(self._records(readable))
+            except (msgspec.DecodeError, RecursionError) as other:
+                error = other
+            else:
+                halves = (document[start:end] for start, end in places)
+                yield from (_with_halves(cut, halves, stand_in) for cut in cuts)
+                return
         if isinstance(error, msgspec.ValidationError):
             reason = f"document has no list at {self.records}"
         else:
-            reason = f"document cannot be read: {syntax_reason(error)}"
+            reason = f"document cannot be read: {decoding_reason(error)}"
         yield refused(valid_utf8(document[:KEPT_BYTES]), 1, reason)
 
 
@@ -158,6 +182,20 @@ def _list_start(text: str, path: str) -> int:
     for name in path.split("."):
         at = max(at, text.find(json.dumps(name), at))
     return max(at, text.find("[", at))
+
+
+def _with_halves(cut: Cut, halves: Iterator[bytes], stand_in: bytes) -> Cut:
+    """Records that had halves of surrogate pairs get them back, and are refused; all others are good."""
+    texts, reasons = cut.raw.to_pylist(), cut.reason.to_pylist()
+    for row, text in enumerate(texts):
+        parts = text.encode().split(stand_in)
+        if len(parts) > 1:
+            found = [next(halves) for _ in parts[1:]]
+            texts[row] = b"".join(
+                part for pair in zip(parts, [*found, b""], strict=True) for part in pair
+            ).decode()
+            reasons[row] = surrogate_reason(found[0])
+    return Cut(pa.array(texts, pa.string()), cut.position, pa.array(reasons, pa.string()))
 
 
 def _starts_with_object_line(document: bytes) -> bool:

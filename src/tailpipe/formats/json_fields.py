@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -35,11 +36,11 @@ def json_fields(
 
 
 def json_field_names(records: Iterable[str], names_map: Mapping[str, str]) -> tuple[str, ...]:
-    """Members of the records in order of appearance, under the names that tables use."""
+    """Members of the records under the names that tables use: those that most records have come first."""
     table_names = {source: name for name, source in names_map.items()}
-    members: dict[str, None] = {}
+    members: Counter[str] = Counter()
     decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
     for record in records:
         with suppress(msgspec.DecodeError):
-            members.update(dict.fromkeys(decoder.decode(record)))
-    return tuple(table_names.get(member, member) for member in members)
+            members.update(decoder.decode(record).keys())
+    return tuple(table_names.get(member, member) for member, _ in members.most_common())

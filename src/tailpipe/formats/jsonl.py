@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +15,10 @@ from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, field_map
 from tailpipe.formats.format import LINES, Cut
 from tailpipe.formats.json_fields import json_field_names, json_fields
+from tailpipe.formats.json_records import settled
+from tailpipe.formats.json_text import syntax_reason
 from tailpipe.formats.lines import cut_lines
+from tailpipe.formats.members import Wanted, renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -32,14 +35,20 @@ class JsonLines:
     type: str = "jsonl"
     refusal: str = "line is not a JSON object that can be read"
     shape: str = LINES
+    wanted: Wanted | None = None
+
+    def with_members(self, wanted: Wanted) -> JsonLines:
+        """What is read of each record, by the names that tables use; the rest is set aside as `extra`."""
+        return replace(self, wanted=renamed(wanted, self.field_map))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         decoder = msgspec.json.Decoder(msgspec.Raw)
         for lines in cut_lines(chunks):
-            if _all_objects(lines.raw, decoder):
-                yield lines
-            else:
-                yield _checked_one_by_one(lines, decoder)
+            is_good = _all_objects(lines.raw, decoder)
+            yield self.settled(lines if is_good else _checked_one_by_one(lines, decoder))
+
+    def settled(self, cut: Cut) -> Cut:
+        return settled(cut, self.wanted) if self.wanted else cut
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         cuts = self.cut(iter([sample]))
@@ -104,12 +113,5 @@ def why_not_an_object(text: str, decoder: msgspec.json.Decoder[msgspec.Raw]) -> 
     try:
         decoder.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
-        return syntax_reason(error)
+        return syntax_reason(error, text.encode(), decoder)
     return None if text.lstrip().startswith("{") else NOT_AN_OBJECT
-
-
-def syntax_reason(error: Exception) -> str:
-    """What is wrong with the text, in the parser's words and with the byte it stopped at."""
-    if isinstance(error, RecursionError):
-        return "JSON is nested too deeply"
-    return "JSON ends in the middle" if "truncated" in str(error) else str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 PREFIX_LENGTH = 12
 _ENTRY_LENGTH = 12
 _COUNT_LENGTH = 8
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BASE32_TEXT = "0123456789abcdefghijklmnopqrstuv"
 _BASE32 = np.frombuffer(_BASE32_TEXT.encode(), dtype=np.uint8)
 
@@ -80,7 +82,27 @@ def _all_null(members: list[Any]) -> pa.Array:
 
 
 def valid_json(texts: pa.Array) -> pa.Array:
-    """Strings come out of a record without their quotes and get them back, even if they look like JSON."""
+    """Text that is no JSON becomes a string; escapes are those that JSON needs, whatever the engine writes."""
+    return _with_quotes(_with_few_escapes(texts))
+
+
+def _with_few_escapes(texts: pa.Array) -> pa.Array:
+    """One engine writes characters beyond 16 bits as two escapes, and hexadecimal digits in capitals."""
+    has_escape = pc.fill_null(pc.match_substring(texts, "\\u"), False)
+    if not pc.any(has_escape).as_py():
+        return texts
+    rewritten = [_STRING.sub(_few_escapes, text) for text in texts.filter(has_escape).to_pylist()]
+    return pc.replace_with_mask(texts, has_escape, pa.array(rewritten, texts.type))
+
+
+def _few_escapes(string: re.Match[str]) -> str:
+    try:
+        return msgspec.json.encode(msgspec.json.decode(string[0])).decode()
+    except msgspec.DecodeError:
+        return string[0]
+
+
+def _with_quotes(texts: pa.Array) -> pa.Array:
     is_usual = pc.or_(
         pc.and_(pc.starts_with(texts, '{"'), pc.ends_with(texts, "}")),
         pc.and_(pc.match_substring_regex(texts, r'^\[["{]'), pc.ends_with(texts, "]")),

@@ -34,6 +34,8 @@ RECORDS_SCHEMA = pa.schema(
         ("entry", pa.string()),
         ("position", pa.int64()),
         ("reason", pa.string()),
+        ("original", pa.string()),
+        ("extra", pa.string()),
     ]
 )
 
@@ -163,8 +165,21 @@ def _batch(pieces: list[Piece]) -> pa.RecordBatch:
         _entries(pieces, counts),
         pa.concat_arrays([piece.cut.position for piece in pieces]),
         pa.concat_arrays([piece.cut.reason for piece in pieces]),
+        _texts([piece.cut.original for piece in pieces], counts),
+        _texts([piece.cut.extra for piece in pieces], counts),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=RECORDS_SCHEMA)
+
+
+def _texts(parts: Sequence[pa.Array | None], counts: list[int]) -> pa.Array:
+    if all(part is None for part in parts):
+        return pa.nulls(sum(counts), pa.string())
+    return pa.concat_arrays(
+        [
+            pa.nulls(count, pa.string()) if part is None else part
+            for part, count in zip(parts, counts, strict=True)
+        ]
+    )
 
 
 def _entries(pieces: list[Piece], counts: list[int]) -> pa.Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailpipe.config.values import ColumnConfig, TableConfig
 from tailpipe.errors import ConfigError, Problem
-from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES, WRITER_COLUMNS
+from tailpipe.tables.standard import EXTRA, TP_COLUMNS, TP_NAMES, WRITER_COLUMNS
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import Scalar, parse_type
 
@@ -57,7 +57,7 @@ def _problems(config: TableConfig, built_in: Table | None) -> list[Problem]:
             )
         )
     for column in config.columns:
-        if column.name in WRITER_COLUMNS:
+        if column.name in (*WRITER_COLUMNS, EXTRA):
             reason, hint = _WRITER_REASONS.get(
                 column.name, ("is filled by collection itself", "remove the column")
             )

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, TEXT, Wanted
 from tailpipe.tables.sql import quoted
 from tailpipe.tables.table import Column
-from tailpipe.tables.types import DataType, ListOf, MapOf, Struct, parse_type
+from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar, Struct, parse_type
 
 if TYPE_CHECKING:
     from pyspark.sql import types as T
@@ -23,12 +24,24 @@ class Shape:
     members: dict[str, Shape] = field(default_factory=dict)
     type: DataType | None = None
     is_leaf: bool = False
+    is_json: bool = True
+    is_apart: bool = False
 
     def want(self, path: list[str], type_: DataType | None) -> None:
         if not path:
-            self.is_leaf, self.type = True, type_
+            is_json = isinstance(type_, Scalar) and type_.name == "JSON"
+            self.is_json = self.is_json and is_json
+            self.is_leaf = True
+            self.type = None if isinstance(type_, Scalar) else type_
             return
         self.members.setdefault(path[0], Shape()).want(path[1:], type_)
+
+    def wanted(self) -> Wanted:
+        if self.is_leaf and self.type is not None:
+            return _wanted_items(self.type)
+        if self.is_leaf:
+            return Wanted(JSON if self.is_json else TEXT, is_apart=self.is_apart)
+        return Wanted(STRUCT, tuple((name, shape.wanted()) for name, shape in self.members.items()))
 
     def spark(self) -> T.DataType:
         from pyspark.sql import types as T
@@ -47,8 +60,11 @@ def record_shape(columns: Iterable[Column], extra: Iterable[str] = ()) -> Shape:
         if column.transform is None:
             _want_column(shape, source_path(column), column)
     for name in extra:
-        if name not in shape.members or not shape.members[name].is_leaf:
+        known = shape.members.get(name)
+        if known is None or not known.is_leaf:
             shape.want([name], None)
+            shape.members[name].is_apart = True
+        shape.members[name].is_json = False
     return shape
 
 
@@ -93,7 +109,19 @@ def _want(shape: Shape, path: list[str], type_: DataType) -> None:
         case ListOf() | MapOf():
             shape.want(path, type_)
         case _:
-            shape.want(path, None)
+            shape.want(path, type_)
+
+
+def _wanted_items(type_: DataType) -> Wanted:
+    match type_:
+        case ListOf(element):
+            return Wanted(LIST, item=_wanted_items(element))
+        case MapOf(_, value):
+            return Wanted(MAP, item=_wanted_items(value))
+        case Struct(members):
+            return Wanted(STRUCT, tuple((member.name, _wanted_items(member.type)) for member in members))
+        case Scalar(name):
+            return Wanted(JSON if name == "JSON" else TEXT)
 
 
 def _with_text_scalars(type_: DataType) -> T.DataType:

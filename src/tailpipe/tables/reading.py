@@ -18,7 +18,13 @@ EPOCH = r"^[0-9]{10}([0-9]{3}|[0-9]{6}|[0-9]{9}|[.][0-9]{1,9})?$"
 WHOLE_NUMBER = r"^[ \t]*[+-]?[0-9]+[ \t]*$"
 DIGITS = r"([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?"
 REAL_NUMBER = rf"^[ \t]*[+-]?(?i)({DIGITS}|inf|infinity|nan)[ \t]*$"
+REAL_DIGITS = rf"^[ \t]*[+-]?{DIGITS}[ \t]*$"
 EXPONENT = r"[0-9.][eE]"
+SCIENTIFIC = r"([0-9]*)[.]?([0-9]*)[eE]([+-]?[0-9]+)"
+NEGATIVE = r"^[ \t]*-"
+# Smaller than any decimal can say, or zero.
+TINY = r"^[ \t]*[+-]?([0-9.]+[eE]-|[0.]+[eE])"
+_MOST_PLACES = 100
 TRUE = r"^[ \t]*(?i)(true|t|yes|y|1)[ \t]*$"
 FALSE = r"^[ \t]*(?i)(false|f|no|n|0)[ \t]*$"
 UUID = r"^[ \t]*[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}[ \t]*$"
@@ -66,7 +72,7 @@ def scalar_from_text(column_sql: str, type_: Scalar | str) -> str:
         case "TIMESTAMP" | "TIMESTAMPTZ":
             return _timestamp(text)
         case "FLOAT" | "DOUBLE":
-            return _matching(text, REAL_NUMBER, f"try_cast({text} AS {spark_type(scalar)})")
+            return _real(text, spark_type(scalar))
         case "DECIMAL":
             return _decimal(text, spark_type(scalar))
         case "BLOB":
@@ -100,12 +106,39 @@ def _integer(text: str, scalar: Scalar) -> str:
     return f"CASE WHEN {_like(text, WHOLE_NUMBER)} AND {value} BETWEEN 0 AND {maximum} THEN {value} END"
 
 
+def _real(text: str, spark_name: str) -> str:
+    """Digits that are too many for the type are no infinity."""
+    value = f"try_cast({text} AS {spark_name})"
+    return (
+        f"CASE WHEN {_like(text, REAL_DIGITS)} THEN "
+        f"CASE WHEN abs({value}) < double('infinity') THEN {value} END "
+        f"WHEN {_like(text, REAL_NUMBER)} THEN {value} END"
+    )
+
+
 def _decimal(text: str, spark_name: str) -> str:
     # One engine refuses an exponent in a decimal's text.
     return (
         f"CASE WHEN NOT {_like(text, REAL_NUMBER)} THEN NULL "
-        f"WHEN {_like(text, EXPONENT)} THEN try_cast(try_cast({text} AS double) AS {spark_name}) "
+        f"WHEN {_like(text, EXPONENT)} THEN try_cast({_without_exponent(text)} AS {spark_name}) "
         f"ELSE try_cast({text} AS {spark_name}) END"
+    )
+
+
+def _without_exponent(text: str) -> str:
+    """The same number with its point moved; every digit is kept. Null where it has too many places to be stored."""
+    whole, part, power = (f"regexp_extract({text}, r'{SCIENTIFIC}', {group})" for group in (1, 2, 3))
+    sign = f"CASE WHEN {_like(text, NEGATIVE)} THEN '-' ELSE '' END"
+    moved = f"try_cast({power} AS int)"
+    right = f"concat({whole}, rpad(left({part}, {moved}), {moved}, '0'), '.', substring({part}, {moved} + 1))"
+    filled = f"lpad({whole}, greatest(length({whole}), 1 - {moved}), '0')"
+    left = (
+        f"concat(substring({filled}, 1, length({filled}) + {moved}), '.', right({filled}, -{moved}), {part})"
+    )
+    return (
+        f"CASE WHEN {moved} BETWEEN 0 AND {_MOST_PLACES} THEN concat({sign}, {right}) "
+        f"WHEN {moved} BETWEEN -{_MOST_PLACES} AND -1 THEN concat({sign}, {left}) "
+        f"WHEN {_like(text, TINY)} THEN '0' END"
     )
 
 

@@ -23,6 +23,7 @@ TP_COLUMNS: tuple[Column, ...] = (
     Column("tp_destination_ip", "varchar", description="Destination address."),
     Column("tp_domains", "varchar[]", description="Host names seen in the row."),
     Column("tp_emails", "varchar[]", description="Mail addresses seen in the row."),
+    Column("tp_extra", "json", description="What of the record has no column of its own; null if nothing."),
     Column(
         "tp_id", "varchar", required=True, description="Identifier of the row, the same on every collection."
     ),
@@ -44,6 +45,7 @@ TP_COLUMNS: tuple[Column, ...] = (
 ARTIFACT, ENTRY, POSITION = PLACE = ("tp_artifact", "tp_entry", "tp_position")
 REASON, RAW = "tp_reason", "tp_raw"
 TP_TIMESTAMP = "tp_timestamp"
+EXTRA, ORIGINAL = "tp_extra", "tp_original"
 TP_NAMES = frozenset(column.name for column in TP_COLUMNS)
 # Texts that a layout's captures may fill, file by file.
 TP_SCALARS = frozenset(column.name for column in TP_COLUMNS if column.type == "varchar")

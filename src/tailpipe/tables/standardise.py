@@ -16,6 +16,8 @@ from tailpipe.tables.computing import INDEX, NOTHING, Computing, sent_field
 from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path, text_sql
 from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import (
+    EXTRA,
+    ORIGINAL,
     PLACE,
     POSITION,
     RAW,
@@ -32,7 +34,9 @@ from tailpipe.tables.values import ColumnValue, column_value
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-RECORD_SCHEMA = "raw string, artifact int, entry string, position bigint, reason string"
+RECORD_SCHEMA = (
+    "raw string, artifact int, entry string, position bigint, reason string, original string, extra string"
+)
 REFUSED_BECAUSE = "tp_refused_because"
 
 # A day at each end of what dates can say is left out, so that rounding and zones never lead beyond.
@@ -83,7 +87,23 @@ def filled_columns(recipe: Recipe) -> tuple[str, ...]:
         if column.name in recipe.computed or _is_present(column, recipe)
     ]
     standard = [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
-    return tuple(dict.fromkeys([*present, *standard, "tp_timestamp"]))
+    extra = [EXTRA] if recipe.fields is None or _unread_fields(recipe) else []
+    return tuple(dict.fromkeys([*present, *standard, *extra, "tp_timestamp"]))
+
+
+def reading_format(recipe: Recipe) -> Format:
+    """The format for readers: one that finds what no column reads is told what columns do read."""
+    with_members = getattr(recipe.format, "with_members", None)
+    if with_members is None:
+        return recipe.format
+    made: Format = with_members(record_shape(_columns(recipe), recipe.computing.fields).wanted())
+    return made
+
+
+def _unread_fields(recipe: Recipe) -> tuple[str, ...]:
+    """Fields of a format that names all it has, and that no column reads."""
+    read = {source_path(column)[0] for column in recipe.table.columns if not column.transform}
+    return tuple(field for field in recipe.fields or () if field not in read)
 
 
 def _columns(recipe: Recipe) -> tuple[Column, ...]:
@@ -104,9 +124,13 @@ def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> Dat
     nested = shape.spark()
     if not isinstance(nested, T.StructType):
         nested = T.StructType([])
-    fields = recipe.format.fields(F.col("raw"), list(shape.members), nested)
-    beside = [F.col(name.removeprefix("tp_")).alias(name) for name in (*PLACE, REASON, RAW)]
-    return records.select(fields.alias(RECORD), *beside)
+    fields = recipe.format.fields(
+        F.col("raw"), list(dict.fromkeys([*shape.members, *_unread_fields(recipe)])), nested
+    )
+    beside = (*PLACE, REASON, RAW, ORIGINAL, EXTRA)
+    return records.select(
+        fields.alias(RECORD), *(F.col(name.removeprefix("tp_")).alias(name) for name in beside)
+    )
 
 
 def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
@@ -121,8 +145,19 @@ def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) 
         *PLACE,
         f"CASE WHEN {POSITION} >= 0 THEN coalesce({', '.join(reasons)}) END AS {REASON}",
         RAW,
+        ORIGINAL,
+        f"{_extra_sql(recipe)} AS {EXTRA}",
         *(_aliased(text_sql(shape, name), sent_field(k)) for k, name in enumerate(recipe.computing.fields)),
     )
+
+
+def _extra_sql(recipe: Recipe) -> str:
+    """What the reader set aside of the record, or the fields that no column reads."""
+    unread = _unread_fields(recipe)
+    if not unread:
+        return EXTRA
+    parts = (f"{literal(name)}, {RECORD}.{quoted(name)}" for name in unread)
+    return f"nullif(to_json(named_struct({', '.join(parts)})), '{{}}')"
 
 
 def _sql(column: Column, values: dict[str, ColumnValue]) -> str:
@@ -145,7 +180,7 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
     missing = {
         column.name: f"CAST(NULL AS {spark_type(column.type)})"
         for column in TP_COLUMNS
-        if column.name not in own and column.name not in standard and column.name not in WRITER_COLUMNS
+        if column.name not in (*own, *standard, *WRITER_COLUMNS, EXTRA)
     }
     index = (
         [_aliased(f"CAST({quoted(recipe.index_column)} AS string)", "tp_index")]
@@ -159,6 +194,8 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
         *PLACE,
         REASON,
         RAW,
+        ORIGINAL,
+        EXTRA,
         *_sent_fields(recipe),
     )
 
@@ -170,13 +207,14 @@ def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
     checked = rows.selectExpr("*", f"{reason} AS {REFUSED_BECAUSE}").drop(REASON)
     is_no_row = f"{POSITION} < 0 OR {REFUSED_BECAUSE} IS NOT NULL"
     # The writer can still reject a row whose required columns it computes.
-    raw = RAW if recipe.computing.required else f"CASE WHEN {is_no_row} THEN {RAW} END AS {RAW}"
+    raw = f"coalesce({ORIGINAL}, {RAW})"
+    kept = raw if recipe.computing.required else f"CASE WHEN {is_no_row} THEN {raw} END"
     return checked.selectExpr(
         *(_aliased(quoted(name), engine_name(name)) for name in _sent_columns(recipe)),
         *(["tp_index"] if recipe.index_column and not recipe.is_index_computed else []),
         *PLACE,
         f"{REFUSED_BECAUSE} AS {REASON}",
-        raw,
+        f"{kept} AS {RAW}",
         *_sent_fields(recipe),
     )
 

@@ -94,7 +94,8 @@ def _json_text(text: str) -> str:
         f"(startswith({text}, '{start}') AND endswith({text}, '{end}'))"
         for start, end in (('{"', "}"), ("[{", "}]"), ('["', '"]'))
     )
-    is_json = f"left({text}, 1) IN ('{{', '[') AND get_json_object(concat('[', {text}, ']'), '$') IS NOT NULL"
+    opening = "'{', '[', '\"'"
+    is_json = f"left({text}, 1) IN ({opening}) AND get_json_object(concat('[', {text}, ']'), '$') IS NOT NULL"
     wrapped = f"to_json(named_struct('v', {text}))"
     quoted = f"substring({wrapped}, 6, length({wrapped}) - 6)"
     return (

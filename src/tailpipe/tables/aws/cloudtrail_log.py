@@ -2,8 +2,6 @@
 
 from tailpipe.tables.table import Column, Table, struct_column
 
-_RESOURCES = "struct(accountId varchar, ARN varchar, type varchar)[]"
-
 # Of each ARN, split at its colons: the ARN, the account in it, and the plain name of a bucket, instance or volume.
 _AKAS_OF_ARN = """
     array_compact(array(
@@ -114,9 +112,7 @@ TABLE = Table(
         Column(
             "resources",
             "json",
-            read_type=_RESOURCES,
-            expression="to_json($)",
-            description="List of the resources that were used: accountId, ARN and type of each.",
+            description="List of the resources that were used: accountId, ARN and type of each, and what else it says.",
         ),
         Column(
             "response_elements",
@@ -271,7 +267,15 @@ TABLE = Table(
             description="VPC endpoint that the request went through; null if none.",
         ),
     ),
-    helpers=(Column("resource_list", _RESOURCES, source="resources"),),
+    helpers=(
+        Column(
+            "resource_list",
+            "struct(ARN varchar)[]",
+            source="resources",
+            read_type="json",
+            expression="from_json($, 'array<struct<ARN:string>>')",
+        ),
+    ),
     standard={
         "tp_timestamp": "event_time",
         "tp_source_ip": "source_ip_address",
