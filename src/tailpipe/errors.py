@@ -16,6 +16,7 @@ Exit codes: 0 done; 1 done with failed units or rejects above the limit; 2 usage
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,3 +104,10 @@ class ConflictError(LakeError):
 
 class UnknownOutcome(LakeError):
     pass
+
+
+def system_message(error: OSError) -> str:
+    """What the system refused, and to which file: a full disk or a closed folder is no defect of ours."""
+    # Arrow's errors put a sentence of their own where the system's belongs.
+    cause = os.strerror(error.errno) if error.errno else str(error)
+    return f"{error.filename}: {cause}" if error.filename else cause

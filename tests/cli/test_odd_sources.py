@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
+import zipfile
 from dataclasses import replace
 from pathlib import Path
+
+import zstandard
 
 from installed import APP_TABLE, Home, line
 
@@ -138,3 +143,48 @@ def test_the_working_folder_is_taken_only_when_it_is_named(home: Home) -> None:
     assert done.returncode == 2
     assert f'{config}:8:53: paths: "" is not a path\nhint: ' in done.stderr
     assert not Path(home.data).exists()
+
+
+def test_packed_files_that_are_odd_cost_themselves(home: Home) -> None:
+    good = line(MOMENT).encode()
+    home.configure(APP_TABLE + 'partition "app_log" "one" { source "file" { paths = ["LOGS"] } }')
+    home.write("good.jsonl", good)
+    home.write("tail.jsonl.gz", gzip.compress(good) + b"written by somebody else\n")
+    home.write(
+        "skipped.jsonl.zst", b"\x50\x2a\x4d\x18\x04\x00\x00\x00\x01\x02\x03\x04" + zstandard.compress(good)
+    )
+    home.write("empty.zip", zipped({}))
+    home.write("secret.zip", encrypted(zipped({"a.jsonl": good})))
+    home.write("cut.jsonl.gz", gzip.compress(good)[:-5])
+    done = home.run("collect", "--from", "2024-01-01", "--progress=false")
+    assert done.returncode == 1
+    assert "rows in 4 = stored 3 + filtered 0 + rejected 1" in done.stdout
+    assert f'failed: {home.logs}/secret.zip: entry "a.jsonl" of the zip archive is encrypted' in done.stdout
+    assert f"failed: {home.logs}/cut.jsonl.gz: gzip stream ends after " in done.stdout
+    (reject,) = home.query("select position, raw, records, reason from tailpipe.rejects")
+    assert reject == {
+        "position": 0,
+        "raw": "written by somebody else\n",
+        "records": 1,
+        "reason": "25 bytes behind the end of the gzip data are of another kind and were not read",
+    }
+    tried = home.run("rejects", "retry", "--progress=false")
+    assert "not tried: 1 reject of which too little was kept" in tried.stdout
+    again = home.run("collect", "--from", "2024-01-01", "--progress=false")
+    assert "4 known, 2 to read" in again.stdout
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def encrypted(archive: bytes) -> bytes:
+    """Only its flags say so, which is all that is looked at."""
+    data = bytearray(archive)
+    data[data.index(b"PK\x03\x04") + 6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)

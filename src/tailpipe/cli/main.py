@@ -14,7 +14,7 @@ from typing import Any
 from tailpipe import __version__
 from tailpipe.cli import commands
 from tailpipe.cli.interruption import Interrupted
-from tailpipe.errors import EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError
+from tailpipe.errors import EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError, system_message
 
 DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL."
 
@@ -54,6 +54,11 @@ def main(argv: Sequence[str]) -> int:
         # The reader of our output left, as `head` does; nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if arguments.debug:
+            raise
+        _tell(system_message(error))
+        return EXIT_PARTIAL
     except Exception as error:
         if arguments.debug:
             raise

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import TailpipeError, system_message
 
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt)|Arrow\w+): (.+)$", re.MULTILINE)
+_SYSTEM_ERROR = re.compile(r"^(?:\w+\.)*\w+Error: .*\[errno \d+\] (.+)$", re.MULTILINE | re.IGNORECASE)
 _OUR_ERRORS = re.compile(r"^tailpipe\.errors\.\w+: (.+)$", re.MULTILINE)
 
 
@@ -18,6 +19,9 @@ def engine_message(error: BaseException) -> str:
     ours = _OUR_ERRORS.findall(text)
     if ours:
         return str(ours[-1]).strip()
+    refused = _SYSTEM_ERROR.findall(text)
+    if refused:
+        return f"a file could not be written or read: {refused[-1].strip()}"
     found = [(name, message) for name, message in _PYTHON_ERROR.findall(text) if "Traceback" not in message]
     if found:
         name, message = found[-1]
@@ -30,8 +34,8 @@ def listing_message(error: Exception) -> str:
     """Why a source could not be listed. What is no error of ours or of the system is a defect of the source."""
     if isinstance(error, TailpipeError):
         return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, OSError):
+        return system_message(error)
     return (
         f"its listing stopped: {type(error).__name__}: {error}\n"
         "hint: this is a defect of the source's plugin; report it to its author"

@@ -30,7 +30,7 @@ from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWi
 from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError, TailpipeError
+from tailpipe.errors import ConflictError, LakeError, TailpipeError, system_message
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.tables.shape import table_schema
@@ -117,6 +117,8 @@ class Collection:
                 traceback.print_exception(error, file=log)
         if isinstance(error, TailpipeError):
             return UnitFailed(LAKE if isinstance(error, LakeError) else UNEXPECTED, 0, str(error))
+        if isinstance(error, OSError):
+            return UnitFailed(UNEXPECTED, 0, system_message(error))
         message = f"unexpected {type(error).__name__}: {error}"
         return UnitFailed(UNEXPECTED, 0, f"{message}\nhint: run with --debug to see where, and report it")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.errors import TailpipeError
+from tailpipe.errors import TailpipeError, system_message
 from tailpipe.formats.format import DOCUMENT, LINES, Cut, Format, is_whole_line
 from tailpipe.formats.lines import refused
 from tailpipe.formats.text import MAX_RECORD_BYTES, valid_utf8
@@ -118,8 +118,8 @@ class _ByteCount:
 def _sentence(artifact: Artifact, error: Exception) -> str:
     if isinstance(error, TailpipeError):
         text = error.message
-    elif isinstance(error, OSError) and error.strerror:
-        text = error.strerror
+    elif isinstance(error, OSError):
+        text = system_message(error)
     else:
         text = f"{type(error).__name__}: {error}"
     return text if artifact.location in text else f"{artifact.location}: {text}"

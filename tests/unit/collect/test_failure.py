@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tailpipe.collect.failure import engine_message
 
 
@@ -22,3 +24,18 @@ def test_our_own_sentence_wins_over_the_engines() -> None:
 def test_errors_of_arrow_are_told_though_their_names_do_not_end_so() -> None:
     text = "An exception was thrown from the Python worker:\nTraceback\npyarrow.lib.ArrowInvalid: bad cast"
     assert engine_message(RuntimeError(text)) == "the engine stopped: ArrowInvalid: bad cast"
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (
+            "OSError: [Errno 28] Error writing bytes to file. Detail: [errno 28] No space left on device",
+            "No space left on device",
+        ),
+        ("PermissionError: [Errno 13] Permission denied: '/lake/x'", "Permission denied: '/lake/x'"),
+    ],
+)
+def test_what_the_system_refuses_is_no_defect_of_the_engine(line: str, cause: str) -> None:
+    text = f"An exception was thrown from the Python worker:\nTraceback\n  x\n{line}\n"
+    assert engine_message(RuntimeError(text)) == f"a file could not be written or read: {cause}"
