@@ -31,7 +31,7 @@ def test_rows_add_up_and_know_whether_they_balance() -> None:
         ),
         (
             "Job aborted.\nTraceback (most recent call last):\n  in f\nOSError: [Errno 28] No space left",
-            "the engine stopped: OSError: [Errno 28] No space left",
+            "a file could not be written or read: No space left",
         ),
         ("\n\nout of memory\nmore", "the engine stopped: out of memory"),
         ("", "the engine stopped: RuntimeError"),
