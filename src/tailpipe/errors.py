@@ -28,7 +28,7 @@ EXIT_LAKE = 4
 EXIT_INTERRUPTED = 130
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Position:
     """A place in a configuration file; line and column count from 1."""
 
@@ -38,6 +38,10 @@ class Position:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+
+# A message may show a name or value of any length.
+_LONGEST = 2000
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,8 @@ class Problem:
         where = f"{self.position}: " if self.position else ""
         label = "warning: " if self.is_warning else ""
         hint = f"\nhint: {self.hint}" if self.hint else ""
-        return f"{where}{label}{self.message}{hint}"
+        message = self.message if len(self.message) <= _LONGEST else f"{self.message[:_LONGEST]}…"
+        return f"{where}{label}{message}{hint}"
 
 
 class TailpipeError(Exception):

@@ -17,6 +17,7 @@ from tailpipe.config.blocks.variable import check_variables
 from tailpipe.config.blocks.workspace import read_plugins, read_workspaces
 from tailpipe.config.declarations import Declarations
 from tailpipe.config.language.evaluate import Evaluator
+from tailpipe.config.language.limits import Budget
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import Catalog
@@ -54,8 +55,9 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         "partition": set(),
         "workspace": set(settings["workspace"]),
     }
-    scope = _scope(declarations, variables, references, given, report)
-    reader = BlockReader(Evaluator(scope, given.environment, given.now), report)
+    budget = Budget()
+    scope = _scope(declarations, variables, references, given, report, budget)
+    reader = BlockReader(Evaluator(scope, given.environment, given.now, budget=budget), report)
     check_variables(variables, given.variables, report)
 
     format_blocks = identify_formats(declarations.blocks["format"], catalog.format_types, reader)
@@ -99,11 +101,12 @@ def _scope(
     references: Mapping[str, set[tuple[str, ...]]],
     given: Given,
     report: Report,
+    budget: Budget,
 ) -> GlobalScope:
     def compute(root: str, name: str) -> Any:
-        evaluator = Evaluator(scope, given.environment, given.now)
+        evaluator = Evaluator(scope, given.environment, given.now, budget=budget)
         if root == "local":
-            return evaluator.evaluate(declarations.locals[name].value)
+            return evaluator.evaluate_whole(declarations.locals[name].value)
         return variable_value(name, variables[name], given.variables, given.environment, evaluator)
 
     positions = {("var", name): block.position for name, block in variables.items()}

@@ -15,7 +15,6 @@ from tailpipe.errors import Position, Problem
 # Blocks that can be referred to, and the labels such a reference has.
 REFERABLE = {"connection": 2, "source": 2, "format": 2, "table": 1, "partition": 2, "workspace": 1}
 _VALUE_ROOTS = {"local": "local", "var": "variable"}
-_TOO_DEEP = "this value depends on others over too many steps"
 
 
 @dataclass
@@ -51,12 +50,6 @@ class GlobalScope:
         except EvaluationError as error:
             self._failed.add(key)
             self.report.add(*error.problems)
-            raise EvaluationError from None
-        except RecursionError:
-            # Where the stack is too short to say it, a value further up does.
-            problem = _error(self.value_positions[key], _TOO_DEEP, "shorten the chain of locals").problems
-            self._failed.add(key)
-            self.report.add(*problem)
             raise EvaluationError from None
         return self._values[key]
 

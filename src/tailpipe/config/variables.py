@@ -45,7 +45,7 @@ def variable_value(
     if default is None:
         hint = f"set {ENVIRONMENT_PREFIXES[0]}{name}, or add `default = …`"
         raise _error(block.position, f'variable "{name}" has no value and no default', hint)
-    value = evaluator.evaluate(default.value)
+    value = evaluator.evaluate_whole(default.value)
     if value is not None and not _fits(value, type_):
         message = f'the default of variable "{name}" must be {with_article(str(type_))}'
         raise _error(default.value.position, f"{message}, not {with_article(kind(value))}")
@@ -89,7 +89,7 @@ def _from_outside(
     if isinstance(value, str) and type_.name not in ("string", "any"):
         expression = parse_expression(origin, value)
         try:
-            value = evaluator.evaluate(expression) if expression else value
+            value = evaluator.evaluate_whole(expression) if expression else value
         except EvaluationError:
             raise _error(position, f"{origin} is not {with_article(str(type_))}") from None
     if type_.name == "string" and as_text(value) is not None:

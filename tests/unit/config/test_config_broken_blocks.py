@@ -125,7 +125,7 @@ def test_a_chain_of_locals_without_end_costs_itself(load_text: LoadText) -> None
         f'locals {{\n{chain}  l3000 = "a"\n}}\nsource "file" "x" {{\n  paths = [local.l0]\n}}\n{GOOD}'
     )
     assert {problem.message for problem in config.errors} == {
-        "this value depends on others over too many steps"
+        "this value is nested too deeply, or depends on others over too many steps"
     }
     assert config.sources == {}
     assert config.partitions
@@ -148,7 +148,7 @@ def test_a_file_that_is_too_large_costs_itself(tmp_path: Path) -> None:
     (tmp_path / "b.tpc").write_text(GOOD)
     config = load([tmp_path], FakeCatalog(), environment={}, now=datetime(2024, 1, 1, tzinfo=UTC))
     (problem,) = config.errors
-    assert problem.message == "the file is larger than 4 MiB, the limit of a configuration file"
+    assert problem.message == "the file is larger than 1 MiB, the limit of a configuration file"
     assert list(config.partitions) == [("nginx_access_log", "good")]
 
 

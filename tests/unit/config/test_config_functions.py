@@ -31,6 +31,13 @@ CASES: list[tuple[str, Any]] = [
     ('regex("(\\\\d)(\\\\d)", "a12")', ["1", "2"]),
     ('regex("(?P<y>\\\\d+)-(?P<m>\\\\d+)", "2024-03")', {"y": "2024", "m": "03"}),
     ('regexall("[a-z]", "1a2b")', ["a", "b"]),
+    ('regexall("(?P<k>\\w)=(\\w)?", "a=1 b=")', [{"k": "a"}, {"k": "b"}]),
+    ('regexall("(a)|(b)", "ab")', [["a", None], [None, "b"]]),
+    ('regexall("[(](\\()?(?:x)([]()]*)", "((x)")', [["(", ")"]]),
+    ('regexall("(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)(.)", "0123456789a")', [list("0123456789a")]),
+    ('regexall("x*", "ab")', ["", "", ""]),
+    ('regex("(?i)É", "aé")', "é"),
+    ('try(regex("^(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"), "none")', "none"),
     ('replace("a.b.c", ".", "/")', "a/b/c"),
     ('replace("a1b22", "/(\\\\d+)/", "<$1>")', "a<1>b<22>"),
     ('split(",", "a,b,")', ["a", "b", ""]),
@@ -129,7 +136,17 @@ ERRORS = [
     ('format("%s")', "8 format(): the pattern asks for value 1, but there are 0"),
     ('format("a", 1)', "8 format(): the pattern uses 0 of 1 values"),
     ('format("%d", "a")', "14 format(): %d takes a number, not a string"),
-    ('regex("(", "a")', "7 regex(): not a regular expression: missing ), unterminated subpattern"),
+    (
+        'regex("(", "a")',
+        "7 regex(): not a regular expression: missing ) "
+        "(patterns are RE2: without look-around and without references to groups)",
+    ),
+    (
+        'regex("(?=a)", "a")',
+        "7 regex(): not a regular expression: invalid perl operator "
+        "(patterns are RE2: without look-around and without references to groups)",
+    ),
+    ('replace("a", "/a/", "$1")', "21 replace(): the pattern has no group 1"),
     ('regex("b", "a")', "12 regex(): the text does not match the pattern (use try() to give another value)"),
     ('tonumber("12a")', "10 tonumber(): argument 1 is not the text of a number"),
     ('tobool("yes")', '8 tobool(): only "true" and "false" can become a bool'),

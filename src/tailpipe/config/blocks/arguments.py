@@ -74,7 +74,7 @@ class BlockReader:
     def evaluate(self, expression: Expression) -> tuple[bool, Any]:
         """Whether it worked, and the value."""
         try:
-            return True, self.evaluator.evaluate(expression)
+            return True, self.evaluator.evaluate_whole(expression)
         except EvaluationError as error:
             self.report.add(*error.problems)
             self.report.fail()

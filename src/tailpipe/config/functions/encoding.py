@@ -11,9 +11,11 @@ from urllib.parse import quote_plus
 
 from tailpipe.config.functions.function import Function, FunctionError
 from tailpipe.config.language.kinds import kind, with_article
+from tailpipe.config.language.limits import MAX_DECODED_BYTES
 
 
 def _jsondecode(text: str) -> Any:
+    _check_decoded(text)
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -39,7 +41,14 @@ def _base64decode(text: str) -> str:
         raise FunctionError("not base64 of UTF-8 text", 0) from None
 
 
+def _check_decoded(text: str) -> None:
+    """What becomes of it takes many times the memory of the text."""
+    if len(text) > MAX_DECODED_BYTES:
+        raise FunctionError(f"argument 1 is larger than {MAX_DECODED_BYTES >> 20} MiB, the limit here", 0)
+
+
 def _csvdecode(text: str) -> list[dict[str, str]]:
+    _check_decoded(text)
     rows = [row for row in csv.reader(text.splitlines()) if row]
     if not rows:
         raise FunctionError("there is no header line", 0)

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 from tailpipe.config.functions.function import Function, FunctionError, Surroundings
+from tailpipe.config.language.limits import MAX_VALUE_BYTES
+from tailpipe.config.regular_file import TooLarge, read_regular_file
 
 
 def _env(surroundings: Surroundings, name: str, *default: str) -> str:
@@ -24,7 +26,9 @@ def _below(surroundings: Surroundings, path: str) -> Path:
 
 def _file(surroundings: Surroundings, path: str) -> str:
     try:
-        return _below(surroundings, path).read_text(encoding="utf-8")
+        return read_regular_file(_below(surroundings, path), MAX_VALUE_BYTES).decode()
+    except TooLarge:
+        raise FunctionError(f"the file {path} is larger than {MAX_VALUE_BYTES >> 20} MiB", 0) from None
     except UnicodeDecodeError:
         raise FunctionError(f"the file {path} is not UTF-8 text", 0) from None
     except OSError as error:

@@ -33,10 +33,12 @@ class Function:
     """`parameters` are kinds (string, number, bool, list, map, strings, any) parted by spaces.
 
     `?` marks the optional ones, `*` a last one that may come any number of times. A `string` also takes
-    numbers and bools, as text. With `looks_around`, `run` gets the Surroundings before its arguments.
+    numbers and bools, as text. With `looks_around`, `run` gets the Surroundings before its arguments. `work` is what a
+    call does beyond reading its arguments, in bytes.
     """
 
     name: str
     parameters: str
     run: Callable[..., Any]
     looks_around: bool = False
+    work: Callable[..., int] | None = None

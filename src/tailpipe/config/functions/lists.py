@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from tailpipe.config.functions.function import Function, FunctionError
-from tailpipe.config.language.kinds import is_number, kind, same, with_article
+from tailpipe.config.language.kinds import BlockReference, identity, is_number, kind, same, with_article
 
 _MAX_RANGE = 100_000
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    result: list[Any] = []
+    unique: dict[Any, Any] = {}
     for item in items:
-        if not _holds(result, item):
-            result.append(item)
-    return result
+        unique.setdefault(identity(item), item)
+    return list(unique.values())
 
 
-def _holds(items: list[Any], searched: Any) -> bool:
-    return any(same(item, searched) for item in items)
+def _identities(items: list[Any]) -> set[Any]:
+    return {identity(item) for item in items}
 
 
 def _concat(*lists: list[Any]) -> list[Any]:
@@ -37,7 +36,9 @@ def _length(value: Any) -> int:
 
 
 def _contains(items: list[Any], searched: Any) -> bool:
-    return _holds(items, searched)
+    if isinstance(searched, list | dict | BlockReference):
+        return any(same(item, searched) for item in items)
+    return any(item == searched and same(item, searched) for item in items)
 
 
 def _slice(items: list[Any], start: float, end: float) -> list[Any]:
@@ -115,11 +116,13 @@ def _any_true(items: list[Any]) -> bool:
 
 
 def _intersection(first: list[Any], *others: list[Any]) -> list[Any]:
-    return [item for item in _distinct(first) if all(_holds(other, item) for other in others)]
+    wanted = [_identities(other) for other in others]
+    return [item for item in _distinct(first) if all(identity(item) in each for each in wanted)]
 
 
 def _subtract(first: list[Any], second: list[Any]) -> list[Any]:
-    return [item for item in _distinct(first) if not _holds(second, item)]
+    unwanted = _identities(second)
+    return [item for item in _distinct(first) if identity(item) not in unwanted]
 
 
 FUNCTIONS = (

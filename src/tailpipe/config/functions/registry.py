@@ -40,6 +40,13 @@ def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any
     return result
 
 
+def extra_work(name: str, arguments: Sequence[Any]) -> int:
+    """In bytes; arguments that do not fit are refused by the call itself."""
+    work = _functions()[name].work
+    is_fit = len(arguments) == len(_functions()[name].parameters.split())
+    return work(*arguments) if work and is_fit and all(isinstance(each, str) for each in arguments) else 0
+
+
 def _check_count(parameters: Sequence[str], count: int) -> None:
     least = sum(not parameter.endswith(("?", "*")) for parameter in parameters)
     is_open = bool(parameters) and parameters[-1].endswith("*")

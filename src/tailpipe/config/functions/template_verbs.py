@@ -8,17 +8,19 @@ from typing import Any
 
 from tailpipe.config.functions.function import FunctionError
 from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
+from tailpipe.config.language.limits import check_size, text_size
 
-_VERB = re.compile(r"%(?:\[(\d+)\])?([-+ 0#]*)(\d+)?(?:\.(\d+))?(.)", re.DOTALL)
+_VERB = re.compile(r"%(?:\[(\d{1,9})\])?([-+ 0#]*)(\d{1,9})?(?:\.(\d{1,9}))?(.)", re.DOTALL)
 _NUMBER_VERBS = "bdoxXeEfgG"
+_MAX_WIDTH = 1000
 
 
 def format_text(pattern: str, *arguments: Any) -> str:
     used: set[int] = set()
-    place = 0
+    place = size = 0
 
     def shown(found: re.Match[str]) -> str:
-        nonlocal place
+        nonlocal place, size
         position, flags, width, precision, verb = found.groups()
         if verb == "%":
             return "%"
@@ -26,7 +28,10 @@ def format_text(pattern: str, *arguments: Any) -> str:
         if not 1 <= place <= len(arguments):
             raise FunctionError(f"the pattern asks for value {place}, but there are {len(arguments)}", 0)
         used.add(place)
-        return _shown(verb, flags, width or "", precision, arguments[place - 1], place)
+        text = _shown(verb, flags, width or "", precision, arguments[place - 1], place)
+        size += text_size(text)
+        check_size(size)
+        return text
 
     text = _VERB.sub(shown, pattern)
     if len(used) < len(arguments):
@@ -35,6 +40,8 @@ def format_text(pattern: str, *arguments: Any) -> str:
 
 
 def _shown(verb: str, flags: str, width: str, precision: str | None, value: Any, place: int) -> str:
+    if max(int(width or 0), int(precision or 0)) > _MAX_WIDTH:
+        raise FunctionError(f"a width or precision is at most {_MAX_WIDTH:,}", 0)
     digits = "" if precision is None else f".{precision}"
     if verb in _NUMBER_VERBS:
         return _number(verb, flags, width, digits, value, place)

@@ -6,14 +6,20 @@ import re
 from typing import Any
 
 from tailpipe.config.functions.function import Function, FunctionError
+from tailpipe.config.functions.re2 import effort, groups, matches, replaced
 from tailpipe.config.functions.template_verbs import format_text
+from tailpipe.config.language.limits import LIST_ITEM_BYTES, check_size, text_size
 
 
 def _join(separator: str, *lists: list[str]) -> str:
-    return separator.join(item for items in lists for item in items)
+    items = [item for each in lists for item in each]
+    check_size(sum(map(text_size, items)) + len(items) * text_size(separator))
+    return separator.join(items)
 
 
 def _split(separator: str, text: str) -> list[str]:
+    pieces = text.count(separator) + 1 if separator else len(text)
+    check_size(pieces * LIST_ITEM_BYTES)
     return text.split(separator) if separator else list(text)
 
 
@@ -23,46 +29,36 @@ def _title(text: str) -> str:
 
 def _replace(text: str, searched: str, replacement: str) -> str:
     """Between slashes it is a regular expression, with `$1` and `${name}` in the replacement."""
-    if len(searched) >= 2 and searched.startswith("/") and searched.endswith("/"):
-        pattern = _compiled(searched[1:-1], 1)
-        return pattern.sub(lambda found: _expanded(replacement, found), text)
+    if _is_pattern(searched):
+        return replaced(searched[1:-1], text, replacement)
+    check_size(text_size(text) + text.count(searched) * text_size(replacement))
     return text.replace(searched, replacement)
 
 
-def _expanded(replacement: str, found: re.Match[str]) -> str:
-    def group(reference: re.Match[str]) -> str:
-        name = reference[1] or reference[2]
-        try:
-            return found[int(name) if name.isdigit() else name] or ""
-        except IndexError:
-            raise FunctionError(f"the pattern has no group {name}", 2) from None
-
-    return re.sub(r"\$(?:(\d+|\w+)|\{(\w+)\})", group, replacement)
+def _replace_work(text: str, searched: str, _: str) -> int:
+    return effort(searched, text) if _is_pattern(searched) else 0
 
 
-def _compiled(pattern: str, argument: int) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise FunctionError(f"not a regular expression: {error.msg}", argument) from None
-
-
-def _captures(found: re.Match[str]) -> Any:
-    """The whole match without groups, a map with named ones, else a list."""
-    if found.groupdict():
-        return found.groupdict()
-    return list(found.groups()) if found.groups() else found[0]
+def _is_pattern(searched: str) -> bool:
+    return len(searched) >= 2 and searched.startswith("/") and searched.endswith("/")
 
 
 def _regex(pattern: str, text: str) -> Any:
-    found = _compiled(pattern, 0).search(text)
+    found = _regexall(pattern, text)
     if not found:
         raise FunctionError("the text does not match the pattern", 1, "use try() to give another value")
-    return _captures(found)
+    return found[0]
 
 
 def _regexall(pattern: str, text: str) -> list[Any]:
-    return [_captures(found) for found in _compiled(pattern, 0).finditer(text)]
+    """For each match its whole text if the pattern has no groups, a map with named ones, else a list."""
+    found = matches(pattern, text)
+    names = groups(pattern)
+    if not names:
+        return [match[0] for match in found]
+    if not any(names):
+        return [match[1:] for match in found]
+    return [{name: value for name, value in zip(names, match[1:], strict=True) if name} for match in found]
 
 
 def _substr(text: str, offset: float, length: float) -> str:
@@ -70,7 +66,16 @@ def _substr(text: str, offset: float, length: float) -> str:
     return text[start:] if length < 0 else text[start : start + int(length)]
 
 
+def _trim(text: str, characters: str) -> str:
+    """`str.strip` looks through all characters for each of the text's."""
+    unwanted = set(characters)
+    start = next((at for at, character in enumerate(text) if character not in unwanted), len(text))
+    end = next((at for at in range(len(text), start, -1) if text[at - 1] not in unwanted), start)
+    return text[start:end]
+
+
 def _indent(width: float, text: str) -> str:
+    check_size(text_size(text) + text.count("\n") * int(width))
     return text.replace("\n", "\n" + " " * int(width))
 
 
@@ -78,11 +83,15 @@ def _formatlist(pattern: str, *arguments: Any) -> list[str]:
     lengths = {len(argument) for argument in arguments if isinstance(argument, list)}
     if len(lengths) > 1:
         raise FunctionError("the lists are not equally long")
-    rounds = lengths.pop() if lengths else 1
-    return [
-        format_text(pattern, *(each[at] if isinstance(each, list) else each for each in arguments))
-        for at in range(rounds)
-    ]
+    texts: list[str] = []
+    size = 0
+    for at in range(lengths.pop() if lengths else 1):
+        texts.append(
+            format_text(pattern, *(each[at] if isinstance(each, list) else each for each in arguments))
+        )
+        size += text_size(texts[-1])
+        check_size(size)
+    return texts
 
 
 FUNCTIONS = (
@@ -93,16 +102,16 @@ FUNCTIONS = (
     Function("indent", "number string", _indent),
     Function("join", "string strings*", _join),
     Function("lower", "string", lambda text: text.lower()),
-    Function("regex", "string string", _regex),
-    Function("regexall", "string string", _regexall),
-    Function("replace", "string string string", _replace),
+    Function("regex", "string string", _regex, work=effort),
+    Function("regexall", "string string", _regexall, work=effort),
+    Function("replace", "string string string", _replace, work=_replace_work),
     Function("split", "string string", _split),
     Function("startswith", "string string", lambda text, start: text.startswith(start)),
     Function("strcontains", "string string", lambda text, part: part in text),
     Function("strrev", "string", lambda text: text[::-1]),
     Function("substr", "string number number", _substr),
     Function("title", "string", _title),
-    Function("trim", "string string", lambda text, characters: text.strip(characters)),
+    Function("trim", "string string", _trim),
     Function("trimprefix", "string string", lambda text, start: text.removeprefix(start)),
     Function("trimspace", "string", lambda text: text.strip()),
     Function("trimsuffix", "string string", lambda text, end: text.removesuffix(end)),

@@ -12,8 +12,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from tailpipe.config.functions.registry import FunctionError, Surroundings, call, function_names
+from tailpipe.config.functions.registry import (
+    FunctionError,
+    Surroundings,
+    call,
+    extra_work,
+    function_names,
+)
 from tailpipe.config.language.kinds import BlockReference, as_text, is_number, kind, with_article
+from tailpipe.config.language.limits import Budget, OverLimit, check_size, text_size
 from tailpipe.config.language.operators import OperationError, binary, unary
 from tailpipe.config.language.suggest import did_you_mean
 from tailpipe.config.language.syntax import (
@@ -36,6 +43,9 @@ from tailpipe.config.language.syntax import (
 )
 from tailpipe.errors import Position, Problem
 
+# Expressions whose value is a new one.
+_MAKERS = (Template, ListOf, ObjectOf, Splat, Call, For)
+
 
 class EvaluationError(Exception):
     """Without problems when the cause is reported elsewhere."""
@@ -43,6 +53,10 @@ class EvaluationError(Exception):
     def __init__(self, *problems: Problem) -> None:
         super().__init__("; ".join(problem.message for problem in problems))
         self.problems = problems
+
+
+class LimitReached(EvaluationError):
+    """Nothing more is computed: what follows would only say the same."""
 
 
 class Scope(Protocol):
@@ -59,8 +73,29 @@ class Evaluator:
     environment: Mapping[str, str]
     now: datetime
     names: Mapping[str, Any] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+
+    def evaluate_whole(self, expression: Expression) -> Any:
+        """One value, which is bounded in size, steps and depth."""
+        try:
+            with self.budget.for_one_value():
+                return self.evaluate(expression)
+        except RecursionError:
+            # Where the stack is too short to say it, the value that asked for this one does.
+            message = "this value is nested too deeply, or depends on others over too many steps"
+            raise _error(expression.position, message, "name its parts in `locals`") from None
 
     def evaluate(self, expression: Expression) -> Any:
+        try:
+            self.budget.step()
+            value = self._value(expression)
+            if isinstance(expression, _MAKERS):
+                self.budget.keep(value)
+        except OverLimit as error:
+            raise LimitReached(Problem(str(error), expression.position)) from None
+        return value
+
+    def _value(self, expression: Expression) -> Any:
         match expression:
             case Literal(value=value):
                 return value
@@ -92,9 +127,14 @@ class Evaluator:
         values: list[Any] = []
         problems: list[Problem] = []
         failed = False
+        size = 0
         for expression in expressions:
             try:
                 values.append(self.evaluate(expression))
+                size += self.budget.size(values[-1])
+                check_size(size)
+            except LimitReached:
+                raise
             except EvaluationError as error:
                 failed = True
                 problems.extend(error.problems)
@@ -111,6 +151,7 @@ class Evaluator:
             if text is None:
                 message = f"{with_article(kind(value))} cannot be part of a string"
                 raise _error(part.position, message, "use jsonencode() or join()")
+        check_size(sum(text_size(text) for text in texts if text is not None))
         return "".join(text for text in texts if text is not None)
 
     def _object(self, expression: ObjectOf) -> dict[str, Any]:
@@ -149,7 +190,17 @@ class Evaluator:
         if target is None:
             return []
         items = target if isinstance(target, list) else [target]
-        return [self._with({SPLAT_ITEM: item}).evaluate(expression.each) for item in items]
+        return self._gathered(self._with({SPLAT_ITEM: item}).evaluate(expression.each) for item in items)
+
+    def _gathered(self, values: Iterable[Any]) -> list[Any]:
+        """Stops before there are too many."""
+        gathered: list[Any] = []
+        size = 0
+        for value in values:
+            gathered.append(value)
+            size += self.budget.size(value)
+            check_size(size)
+        return gathered
 
     def _binary(self, expression: Binary) -> Any:
         if expression.operator in ("&&", "||"):
@@ -159,6 +210,7 @@ class Evaluator:
             right = self.evaluate(expression.right)
         else:
             left, right = self._all((expression.left, expression.right))
+            self.budget.charge(self.budget.size(left))
         return _operate(expression.position, lambda: binary(expression.operator, left, right))
 
     def _conditional(self, expression: Conditional) -> Any:
@@ -172,11 +224,16 @@ class Evaluator:
         over = self.evaluate(expression.over)
         pairs = _pairs(over, expression.over.position)
         if expression.key is None:
-            return [inner.evaluate(expression.value) for inner in self._rounds(expression, pairs)]
+            return self._gathered(
+                inner.evaluate(expression.value) for inner in self._rounds(expression, pairs)
+            )
         result: dict[str, Any] = {}
+        size = 0
         for inner in self._rounds(expression, pairs):
             key = _key_text(inner.evaluate(expression.key), expression.key.position)
             value = inner.evaluate(expression.value)
+            size += text_size(key) + self.budget.size(value)
+            check_size(size)
             if expression.groups:
                 result.setdefault(key, []).append(value)
             elif key in result:
@@ -211,6 +268,8 @@ class Evaluator:
         folder = Path(expression.position.file).parent
         surroundings = Surroundings(self.now, self.environment, folder)
         try:
+            self.budget.charge(sum(map(self.budget.size, arguments)))
+            self.budget.charge(extra_work(expression.function, arguments))
             return call(expression.function, arguments, surroundings)
         except FunctionError as error:
             place = error.argument

@@ -6,6 +6,7 @@ Numbers are int or float; bool is never a number. Lists and sets are Python list
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -64,6 +65,17 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, BlockReference):
         return (left.kind, left.labels) == (right.kind, right.labels)
     return bool(left == right)
+
+
+def identity(value: Any) -> Hashable:
+    """Equal for values that are the same, and for no others."""
+    if isinstance(value, list):
+        return "list", tuple(identity(item) for item in value)
+    if isinstance(value, dict):
+        return "map", frozenset((key, identity(item)) for key, item in value.items())
+    if isinstance(value, BlockReference):
+        return kind(value), value.labels
+    return kind(value), value
 
 
 def number_text(value: int | float) -> str:

@@ -196,10 +196,11 @@ class _Scanner:
 
     def _cut(self, start: int, end: int | None = None) -> int:
         """Hides text, but for its newlines."""
-        end = len(self.data) if end is None else end
-        hidden = re.sub(rb"[^\n]", b" ", self.data[start:end])
-        self.out[start:end] = hidden
         self.is_cut = True
+        if end is None or end == len(self.data):
+            del self.out[start:]
+            return len(self.data)
+        self.out[start:end] = re.sub(rb"[^\n]", b" ", self.data[start:end])
         return end
 
     def _refuse(self, start: int, blamed: int, message: str, hint: str) -> int:

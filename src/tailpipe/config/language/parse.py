@@ -9,15 +9,24 @@ from tree_sitter import Node
 
 from tailpipe.config.language.expressions import ExpressionReader, meaningful
 from tailpipe.config.language.mask import mask
+from tailpipe.config.language.patience import comes_to_an_end
 from tailpipe.config.language.recover import SyntaxTree, parse_tolerantly
 from tailpipe.config.language.source_text import SourceText, source_text
 from tailpipe.config.language.syntax import Attribute, Block, Body, Broken, Expression, Label
 from tailpipe.errors import Position, Problem
 
+# Of these, even the worst are read within seconds.
+_SMALL_BYTES = 4096
+_MAX_CPU_SECONDS = 3
+
 
 def parse(source: SourceText, damage: tuple[Problem, ...] = ()) -> tuple[Body, tuple[Problem, ...]]:
     """`damage` is what is known to be wrong with the text already."""
     masked = mask(source)
+    is_small = len(masked.data) <= _SMALL_BYTES
+    if not is_small and not comes_to_an_end(lambda: parse_tolerantly(source, masked), _MAX_CPU_SECONDS):
+        problem = Problem("the file has errors that take too long to find", Position(source.name, 1, 1))
+        return Body((), (), is_whole=False, lost_text=source.data), (*damage, *masked.problems, problem)
     tree = parse_tolerantly(source, masked)
     reader = _BodyReader(source, tree, ExpressionReader(source, masked))
     attributes, blocks = reader.read(next(iter(_named(tree.root, "body")), None))

@@ -13,7 +13,7 @@ from tailpipe.config.regular_file import TooLarge, read_regular_file
 from tailpipe.errors import Position, Problem
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-MAX_FILE_BYTES = 4 << 20
+MAX_FILE_BYTES = 1 << 20
 # With more than these, a file is no text that somebody saved in another encoding.
 _MOST_FOREIGN_BYTES = 20
 _NO_TEXT = re.compile("[\udc80-\udcff]")

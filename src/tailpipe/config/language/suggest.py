@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 _MAX_LISTED = 12
+# Comparing takes long where names are many or long.
+_MOST_COMPARED, _LONGEST = 200, 100
 
 
 def nearest(wrong: str, known: Iterable[str]) -> str | None:
-    names = {name.lower(): name for name in known}
+    if len(wrong) > _LONGEST:
+        return None
+    fit = (name for name in known if len(name) <= _LONGEST)
+    names = {name.lower(): name for name in islice(fit, _MOST_COMPARED)}
     found = get_close_matches(wrong.lower(), names, n=1, cutoff=0.6)
     return names[found[0]] if found else None
 

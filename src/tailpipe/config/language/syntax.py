@@ -9,20 +9,20 @@ from typing import Any, TypeAlias
 from tailpipe.errors import Position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Literal:
     position: Position
     value: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Broken:
     """Stands where the text could not be read; the reason has been reported."""
 
     position: Position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Template:
     """Text with interpolations; a plain `"${x}"` has one part and keeps the value's type."""
 
@@ -30,13 +30,13 @@ class Template:
     parts: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ListOf:
     position: Position
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ObjectOf:
     """A bare key is a literal."""
 
@@ -44,13 +44,13 @@ class ObjectOf:
     items: tuple[tuple[Expression, Expression], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Name:
     position: Position
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Member:
     position: Position
     target: Expression
@@ -58,14 +58,14 @@ class Member:
     name_position: Position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Index:
     position: Position
     target: Expression
     key: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Splat:
     """`each` is evaluated for every item, which it knows under the name SPLAT_ITEM."""
 
@@ -74,7 +74,7 @@ class Splat:
     each: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     position: Position
     function: str
@@ -82,14 +82,14 @@ class Call:
     spreads_last: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unary:
     position: Position
     operator: str
     operand: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Binary:
     position: Position
     operator: str
@@ -97,7 +97,7 @@ class Binary:
     right: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Conditional:
     position: Position
     condition: Expression
@@ -105,7 +105,7 @@ class Conditional:
     if_false: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class For:
     """A list when `key` is None, else an object; `groups` collects equal keys (`...`)."""
 
@@ -138,20 +138,20 @@ Expression: TypeAlias = (
 SPLAT_ITEM = "[*]"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attribute:
     name: str
     value: Expression
     position: Position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Label:
     text: str
     position: Position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Block:
     """`is_whole` is false when something from its first to its last line could not be read."""
 
@@ -170,7 +170,7 @@ class Block:
         return (block for block in self.blocks if block.type == type)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Body:
     """What a file holds. `is_whole` is false when unreadable text may hide blocks.
 
