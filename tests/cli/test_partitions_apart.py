@@ -11,6 +11,7 @@ from installed import APP, Home, line
 
 OTHER = APP.replace("app_log", "web_log")
 FROM = ("--from", "2024-01-01")
+TP_INDEX = 'tp_index = "level"\n source "file"'
 
 
 def damage_log(table: Path) -> None:
@@ -58,3 +59,14 @@ def test_an_unlisted_source_and_a_damaged_table_are_both_told(home: Home) -> Non
     }
     assert failures == {"app_log.one": ["lake"], "gone_log.one": [f"{home.logs}/gone"], "web_log.one": []}
     assert home.query("select count(*)::int as n from web_log") == [{"n": 1}]
+
+
+def test_more_values_of_tp_index_than_a_day_takes_fail_that_day_and_leave_no_file(home: Home) -> None:
+    """The process ends by itself, too: an error in a task must not bring the embedded engine down with it."""
+    home.configure(OTHER + APP.replace('source "file"', TP_INDEX))
+    home.write("a.jsonl", "".join(line("2024-06-01T00:00:00Z", f"l{k}") for k in range(5_001)))
+    done = home.run("collect", *FROM)
+    assert done.returncode == 1, done.stderr
+    assert 'tp_index "level" has more than 5,000 values; choose a column with few values' in done.stdout
+    assert list(home.data.glob("app_log/tp_partition=*/**/*.parquet")) == []
+    assert home.query("select count(*)::int as n from web_log") == [{"n": 5_001}]

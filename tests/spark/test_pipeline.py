@@ -10,11 +10,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import pytest
 from deltalake import DeltaTable
 
 from pipelines import BY_PLACE, BY_RUN, Place, only
-from tailpipe.errors import LakeError
 
 CLOUDTRAIL = r"""
 locals {
@@ -452,24 +450,6 @@ def test_a_new_column_is_added_to_the_table(place: Place) -> None:
     place.write("b.jsonl", json.dumps({"at": "2024-06-02T00:00:00Z", "level": "new", "zone": "z1"}) + "\n")
     assert place.collect().rows.stored == 1
     assert only(place.rows("app_log"), "level", "zone") == [("old", None), ("new", "z1")]
-
-
-def test_a_column_cannot_change_its_type(place: Place) -> None:
-    place.write("a.jsonl", line("2024-06-01T00:00:00Z"))
-    place.configure(APP)
-    place.collect()
-    before = place.rows("app_log")
-    place.configure(APP.replace('column "size" { type = "int" }', 'column "size" { type = "boolean" }'))
-    place.write("b.jsonl", line("2024-06-02T00:00:00Z", size="true"))
-
-    with pytest.raises(LakeError) as error:
-        place.collect()
-
-    assert 'column "size" is stored as INTEGER and cannot become BOOLEAN' in error.value.message
-    assert error.value.hint
-    assert place.rows("app_log") == before
-    named = set(DeltaTable(str(place.data / "app_log")).file_uris())
-    assert {str(path) for path in place.data.glob("app_log/tp_partition=*/**/*.parquet")} == named
 
 
 def test_two_partitions_of_a_table_do_not_mix(place: Place) -> None:

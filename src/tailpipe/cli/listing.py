@@ -87,10 +87,20 @@ def chosen(name: str, noun: str, entries: Sequence[Entry]) -> Entry:
     if short:
         names = ", ".join(entry.name for entry in short)
         raise UsageError(f'"{name}" may mean several: {names}.', f"tailpipe {noun} show {short[0].name}")
-    near = get_close_matches(name, [entry.name for entry in entries], 1)
-    known = ", ".join(entry.name for entry in entries) or "none yet"
-    hint = f'did you mean "{near[0]}"?' if near else f"tailpipe {noun} list names them"
-    raise UsageError(f'there is no {noun} "{name}". There are: {known}.', hint)
+    raise _unknown(name, noun, [entry.name for entry in entries])
+
+
+def chosen_name(name: str, noun: str, names: Sequence[str]) -> str:
+    if name not in names:
+        raise _unknown(name, noun, names)
+    return name
+
+
+def _unknown(name: str, noun: str, names: Sequence[str]) -> UsageError:
+    near = get_close_matches(name, names, 1)
+    known = ", ".join(names) or "none yet"
+    hint = f'did you mean "{near[0]}"?' if near else f"tailpipe {noun.split()[-1]} list names them"
+    return UsageError(f'there is no {noun} "{name}". There are: {known}.', hint)
 
 
 def _names(full: str) -> tuple[str, str]:

@@ -23,8 +23,8 @@ def run(argv: Sequence[str] | None = None) -> None:
     # numpy's linear algebra starts threads that wait busily; nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = main(sys.argv[1:] if argv is None else argv)
-    if code == EXIT_INTERRUPTED:
-        # Threads of an engine that was stopped in the middle may never end, or crash as the interpreter ends.
+    if code == EXIT_INTERRUPTED or "pysail" in sys.modules:
+        # Threads of an embedded engine, or of a job that failed, may never end, or crash as the interpreter ends.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -26,11 +26,14 @@ from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.folder_limit import refusal
 from tailpipe.lake.log import Change, TableLog, stored_columns
 from tailpipe.lake.manifest import ArtifactRecord
 from tailpipe.tables.shape import column_types
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tailpipe.engine.session import Session
     from tailpipe.lake.facts import Fact
     from tailpipe.tables.standardise import Recipe
@@ -60,10 +63,11 @@ class PartitionRun:
         self.recipes = self._make_recipes()
         schema = common_schema(self.plan.target, self.recipes.values())
         self.log = TableLog(self.location, schema)
+        self.stored: dict[str, pa.Field] = {}
 
     def execute(self) -> PartitionOutcome:
         """Raises ConflictError when another collector was faster; units done before stay done."""
-        self.log.refresh()
+        self.stored = self.log.prepare()
         for batch in batches(self.plan.units):
             self._run_batch(batch)
         return self.outcome()
@@ -121,6 +125,7 @@ class PartitionRun:
             recipe,
             (make_slot(target, feed, unit, item, files) for unit, item in slots),
             self.now,
+            self.stored,
         )
         started = time.monotonic()
         artifacts = [item.artifact for _, item in slots]
@@ -138,6 +143,7 @@ class PartitionRun:
         if not tally.errors:
             self._remove_replaced(tally)
         self._apply_limit(tally)
+        self._apply_folder_limit(tally)
         if not tally.errors:
             self._commit(tally)
             return
@@ -169,6 +175,15 @@ class PartitionRun:
             message = _limit_message(self.reject_limit, [record]) if rows.rejected else None
             if message:
                 tally.errors[key] = message
+
+    def _apply_folder_limit(self, tally: UnitTally) -> None:
+        """Each task kept to it; together they may not have."""
+        values = [
+            (fact.partition_values["tp_index"], fact.partition_values["tp_date"]) for fact in tally.files
+        ]
+        message = refusal(values, self.plan.target.config.tp_index)
+        if message and not tally.errors:
+            tally.errors.update(dict.fromkeys((item.key for item in tally.unit.artifacts), message))
 
     def _records_of_day(self, tally: UnitTally) -> list[ArtifactRecord]:
         """All artifacts of the unit's day as they will be known after it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -76,13 +76,23 @@ def run_packs(session: Session, recipe: Recipe, read: Reader, count: int, write:
 
 
 def make_write_job(
-    target: Target, location: str, recipe: Recipe, slots: Iterable[ArtifactSlot], now: datetime
+    target: Target,
+    location: str,
+    recipe: Recipe,
+    slots: Iterable[ArtifactSlot],
+    now: datetime,
+    stored: Mapping[str, pa.Field],
 ) -> WriteJob:
+    """`stored` says how the table spells and types its columns."""
+    import pyarrow as pa
+
+    filled = {name: stored[name] for name in _stored_columns(recipe)}
     return WriteJob(
         root=location,
         table=target.config.table,
         partition=target.config.name,
-        stored_schema=_stored_schema(recipe),
+        stored_schema=pa.schema(filled.values()),
+        spellings={field.name: name for name, field in filled.items() if field.name != name},
         slots=tuple(slots),
         index_column=recipe.index_column,
         ingested_at=now,
@@ -97,13 +107,10 @@ def common_schema(target: Target, recipes: Iterable[Recipe]) -> pa.Schema:
     return table_schema(replace(target.table, columns=tuple(columns.values())), TYPE_KEY)
 
 
-def _stored_schema(recipe: Recipe) -> pa.Schema:
+def _stored_columns(recipe: Recipe) -> list[str]:
     """Of data files: no columns of the hive path, and none that could only hold nulls; readers add those."""
-    import pyarrow as pa
-
     names = {*filled_columns(recipe), *WRITER_COLUMNS, *TP_SCALARS} - {*PARTITION_COLUMNS}
-    schema = table_schema(recipe.table, TYPE_KEY)
-    return pa.schema(pa.field(field.name, field.type) for field in schema if field.name in names)
+    return [name for name in table_schema(recipe.table, TYPE_KEY).names if name in names]
 
 
 def make_packs(artifacts: Sequence[Artifact], count: int) -> tuple[Pack, ...]:

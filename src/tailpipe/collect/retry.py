@@ -144,6 +144,8 @@ class _PartitionRetry:
 
     def execute(self) -> tuple[Rows, frozenset[str]]:
         """Raises ConflictError when another process was faster; after any error nothing is changed."""
+        self.log = TableLog(self.location, common_schema(self.plan.target, self.recipes.values()))
+        self.stored = self.log.prepare()
         tally = RetryTally()
         try:
             for number, recipe in self.recipes.items():
@@ -165,7 +167,7 @@ class _PartitionRetry:
         count = session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE)
         packs = tuple(plan.files[k::count] for k in range(min(count, len(plan.files))))
         read = RetryJob(self.location, reading_format(recipe), plan.choice(number), packs)
-        write = make_write_job(plan.target, self.location, recipe, plan.slots(number), self.now)
+        write = make_write_job(plan.target, self.location, recipe, plan.slots(number), self.now, self.stored)
         write = replace(write, keeps_all_rejects=True)
         return run_watched(lambda: run_packs(session, recipe, read, len(packs), write), lambda: None)
 
@@ -193,8 +195,6 @@ class _PartitionRetry:
             )
 
     def _commit(self, tally: RetryTally, removed: tuple[str, ...]) -> None:
-        log = TableLog(self.location, common_schema(self.plan.target, self.recipes.values()))
-        log.refresh()
         change = Change(
             partition=self.plan.target.config.name,
             kind=KIND,
@@ -207,7 +207,7 @@ class _PartitionRetry:
             # Records of artifacts would settle them, but no artifact was read.
             failures=self.plan.state.failures,
         )
-        log.commit(change, self.plan.state.version)
+        self.log.commit(change, self.plan.state.version)
 
 
 def _with_recipes(plan: RetryPlan, location: str) -> tuple[RetryPlan, dict[int, Recipe]]:

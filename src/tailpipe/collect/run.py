@@ -33,6 +33,7 @@ from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, system_message
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
+from tailpipe.lake.table_deletion import remove_deleted
 from tailpipe.tables.shape import table_schema
 from tailpipe.times import Window, parse_lookback
 
@@ -126,7 +127,7 @@ class Collection:
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.data_dir):
-                pass
+                remove_deleted(self.data_dir)
         except OSError as error:
             raise LakeError(
                 f"{self.data_dir}: the workspace cannot be written: {error.strerror or error}",

@@ -25,6 +25,8 @@ _LABELS = {
     "variable": (1, 1, 'variable "name" { … }'),
     "locals": (0, 0, "locals { … }"),
 }
+# Tables and partitions are folders, whose names may have 255 bytes on most file systems.
+_LONGEST_NAME_BYTES = 200
 _NAME = re.compile(r"\w([\w -]*[\w-])?")
 
 Key = TypeVar("Key", str, tuple[str, str], tuple[str, ...])
@@ -105,6 +107,9 @@ def check_labels(block: Block, report: Report) -> None:
         if not _NAME.fullmatch(label.text):
             hint = "a name holds letters, digits, `_`, `-` and spaces"
             report.error(label.position, f'"{label.text}" cannot be the name of a {block.type}', hint)
+        elif len(label.text.encode(errors="replace")) > _LONGEST_NAME_BYTES:
+            message = f"the name of a {block.type} has more than {_LONGEST_NAME_BYTES} bytes"
+            report.error(label.position, message, "it becomes the name of a folder: give it a shorter one")
 
 
 def unique(kind: str, declared: Sequence[tuple[Key, Declared]], report: Report) -> dict[Key, Block]:

@@ -14,9 +14,19 @@ if TYPE_CHECKING:
 
 
 def list_tables(data_dir: Path) -> list[str]:
+    """Folders that begin with a dot are none: a deleted table may wait there to be removed."""
     if not data_dir.is_dir():
         return []
-    return sorted(entry.name for entry in data_dir.iterdir() if is_table(entry))
+    return sorted(
+        entry.name
+        for entry in data_dir.iterdir()
+        if not entry.name.startswith(".") and _is_text(entry.name) and is_table(entry)
+    )
+
+
+def _is_text(name: str) -> bool:
+    """Folders may have names that are no text, which SQL cannot name."""
+    return name.encode(errors="replace").decode() == name
 
 
 def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | None:
@@ -24,11 +34,9 @@ def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | 
     location = table_location(data_dir, table)
     if not is_table(location):
         return None
-    from deltalake import DeltaTable
+    from tailpipe.lake.log import TYPE_KEY, opened
 
-    from tailpipe.lake.log import TYPE_KEY
-
-    fields = DeltaTable(str(location)).schema().fields
+    fields = opened(str(location)).schema().fields
     return tuple((field.name, _duckdb_type(field.metadata, TYPE_KEY)) for field in fields)
 
 

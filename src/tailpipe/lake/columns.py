@@ -27,11 +27,16 @@ _BASE32 = np.frombuffer(_BASE32_TEXT.encode(), dtype=np.uint8)
 def as_stored(array: Any, stored_type: pa.DataType) -> Any:
     """The engines name list items and zones differently from the lake; values stay as they are.
 
+    Members of a struct are found by name, in any letter case; those that the lake has beside them are null.
     A struct that holds nothing but nulls becomes null.
     """
     if pa.types.is_struct(stored_type):
-        parts = zip(array.flatten(), stored_type, strict=True)
-        members = [as_stored(part, member.type) for part, member in parts]
+        parts = {part.name.lower(): values for part, values in zip(array.type, array.flatten(), strict=True)}
+        members = [
+            as_stored(parts[key], member.type) if key in parts else pa.nulls(len(array), member.type)
+            for member in stored_type
+            for key in (member.name.lower(),)
+        ]
         return pa.StructArray.from_arrays(members, fields=list(stored_type), mask=_all_null(members))
     if array.type == stored_type:
         return array

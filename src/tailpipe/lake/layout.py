@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from datetime import date
 from pathlib import Path
 from urllib.parse import quote
@@ -20,7 +21,11 @@ def table_location(data_dir: Path, table: str) -> Path:
 
 def is_table(location: Path) -> bool:
     """A run that died while it made the table may leave a log without entries, which is no table yet."""
-    return (location / LOG / f"{0:020d}.json").exists()
+    return os.path.exists(first_entry(location))
+
+
+def first_entry(location: Path) -> Path:
+    return location / LOG / f"{0:020d}.json"
 
 
 def hive_folder(partition: str, index: str, day: date) -> str:

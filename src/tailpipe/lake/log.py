@@ -6,9 +6,7 @@ partition therefore conflict instead of duplicating, and the loser plans again o
 
 from __future__ import annotations
 
-import json
 import re
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +18,8 @@ import msgspec
 import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, UnknownOutcome
+from tailpipe.lake.evolution import TYPE_KEY as TYPE_KEY
+from tailpipe.lake.evolution import Evolution, TypeConflict, as_in, evolve
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.failure import delta_message
 from tailpipe.lake.files import sync, table_filesystem
@@ -35,14 +35,16 @@ from tailpipe.lake.manifest import (
     windows_text,
     write_manifest,
 )
-from tailpipe.lake.removal import LiveFile, live_files, remove_action
+from tailpipe.lake.presence import Identity, identity, staying
+from tailpipe.lake.removal import LiveFile, add_action, live_files, remove_action
+from tailpipe.lake.rewriting import Rewriting, change_schema
 from tailpipe.lake.state import PartitionState, fold
 
-TYPE_KEY = "tailpipe.type"
 _MANIFEST_KEY = "tailpipe.manifest"
 _PARTITION_KEY = "tailpipe.partition"
 _SNAPSHOT_KEY = "tailpipe.snapshot"
 
+_MAX_ATTEMPTS = 5
 _ENTRY = re.compile(r"[0-9]{20}\.json")
 
 # Manifests are named by log entries, so the log must keep them: entries are never cleaned up. Each commit reads all
@@ -82,9 +84,33 @@ class TableLog:
         self.location = location
         self._schema = schema
         self._delta: Any = None
+        self._identity: Identity | None = None
+        self._prepared: pa.Schema | None = None
 
     def refresh(self) -> None:
-        self._delta = _opened(self.location)
+        self._identity = identity(self.location)
+        self._delta = opened(self.location)
+
+    def prepare(self) -> dict[str, pa.Field]:
+        """Makes the table follow the schema that it should have, and says how data files spell and type its columns.
+
+        Files with narrower types are rewritten. Raises LakeError where stored values do not fit a declared type.
+        """
+        self.refresh()
+        self._prepared = self._evolved() if self._delta is not None else self._schema
+        return as_in(self._prepared, self._schema.names)
+
+    def conflicts(self) -> tuple[TypeConflict, ...]:
+        """Declared columns whose stored values do not fit; nothing is changed."""
+        self.refresh()
+        return self._evolution().conflicts if self._delta is not None else ()
+
+    def rewrite(self, *, may_lose: bool) -> Rewriting:
+        """What is stored takes on the declared types, in one commit. Values that do not fit are refused, or lost."""
+        self.refresh()
+        if self._delta is None:
+            return Rewriting()
+        return self._change_schema(is_forced=True, may_lose=may_lose)[1]
 
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
@@ -105,14 +131,15 @@ class TableLog:
         """
         from deltalake.exceptions import DeltaError
 
-        try:
-            self._ensure_table()
-            if self._transaction_version(change.partition) != expected_version:
-                raise self._conflict(change.partition)
-            name = self._write_manifest(change, expected_version + 1)
-        except (DeltaError, OSError) as error:
-            raise self._failed(change, error) from error
-        self._append(change, name, expected_version + 1)
+        with staying(self.location):
+            try:
+                self._ensure_table(change)
+                if self._transaction_version(change.partition) != expected_version:
+                    raise self._conflict(change.partition)
+                name = self._write_manifest(change, expected_version + 1)
+            except (DeltaError, OSError) as error:
+                raise self._failed(change, error) from error
+            self._append(change, name, expected_version + 1)
         return expected_version + 1
 
     def _transaction_version(self, partition: str) -> int:
@@ -120,9 +147,11 @@ class TableLog:
             return 0
         return int(self._delta.transaction_version(_application(partition)) or 0)
 
-    def _ensure_table(self) -> None:
+    def _ensure_table(self, change: Change) -> None:
         from deltalake import DeltaTable, Schema
 
+        if self._identity != identity(self.location) and self._delta is not None:
+            raise self._conflict(change.partition, "deleted")
         if self._delta is None:
             # Two first collections may race: whoever comes second finds the other's table.
             DeltaTable.create(
@@ -132,33 +161,60 @@ class TableLog:
                 partition_by=list(PARTITION_COLUMNS),
                 configuration=_CONFIGURATION,
             )
-            self._delta = DeltaTable(self.location)
+            self.refresh()
         else:
             self._delta.update_incremental()
-        self._add_new_columns()
+        if change.files and len(self._schema):
+            self._check_prepared(change.partition)
 
-    def _add_new_columns(self) -> None:
-        from deltalake import Schema
+    def _check_prepared(self, partition: str) -> None:
+        """Files were written for the schema of the time; another process may have changed it."""
+        now = self._evolved()
+        prepared = self._prepared if self._prepared is not None else self._schema
+        if as_in(now, self._schema.names) != as_in(prepared, self._schema.names):
+            raise self._conflict(partition)
 
-        stored = {column.name.lower(): column for column in self._delta.schema().fields}
-        wanted = Schema.from_arrow(self._schema).fields
-        for column in wanted:
-            old = stored.get(column.name.lower())
-            if old is not None and old.name != column.name:
+    def _evolved(self) -> pa.Schema:
+        """The table's schema, after it was made to follow what is declared."""
+        evolution = self._evolution()
+        if evolution.conflicts:
+            raise LakeError(
+                f"{self.location}: {'; '.join(map(str, evolution.conflicts))}",
+                hint=conflict_hint(self._name),
+            )
+        return self._change_schema()[0] if evolution.is_changed else evolution.schema
+
+    def _evolution(self, is_forced: bool = False) -> Evolution:
+        stored = pa.schema(self._delta.schema().to_arrow())
+        evolution = evolve(stored, self._schema, is_forced=is_forced)
+        if (evolution.conflicts or evolution.converted) and not live_files(self._delta):
+            return evolve(stored, self._schema, is_empty=True)
+        return evolution
+
+    def _change_schema(self, is_forced: bool = False, may_lose: bool = False) -> tuple[pa.Schema, Rewriting]:
+        """Starts over when another commit came first."""
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        for _ in range(_MAX_ATTEMPTS):
+            evolution = self._evolution(is_forced)
+            if not evolution.is_changed:
+                return evolution.schema, Rewriting()
+            try:
+                with staying(self.location):
+                    rewriting = change_schema(self._delta, self.location, evolution, may_lose=may_lose)
+                self._delta.update_incremental()
+                return evolution.schema, rewriting
+            except CommitFailedError:
+                self._delta.update_incremental()
+            except (DeltaError, OSError) as error:
                 raise LakeError(
-                    f'{self.location}: column "{column.name}" is stored as "{old.name}" and cannot be a second one',
-                    hint=f'spell it "{old.name}", or give the column another name',
-                )
-            if old is not None and old.type != column.type:
-                raise LakeError(
-                    f'{self.location}: column "{column.name}" is stored as {_type_name(old)} '
-                    f"and cannot become {_type_name(column)}",
-                    hint="give the column another name, or collect into another table",
-                )
-        new = [column for column in wanted if column.name.lower() not in stored]
-        if new:
-            self._delta.alter.add_columns(new)
-            self._delta.update_incremental()
+                    f"{self.location}: the schema cannot be changed: {delta_message(error)}",
+                    hint="check that the folder can be written and the disk has room",
+                ) from error
+        raise LakeError(
+            f"{self.location}: collectors were faster {_MAX_ATTEMPTS} times; nothing was changed",
+            hint="run again when they are done",
+        )
 
     def _write_manifest(self, change: Change, version: int) -> str:
         header = Header(
@@ -200,7 +256,7 @@ class TableLog:
         )
         try:
             self._delta.create_write_transaction(
-                [*map(_add_action, change.files), *map(remove_action, change.removed)],
+                [*map(add_action, change.files), *map(remove_action, change.removed)],
                 "append",
                 self._delta.schema(),
                 list(PARTITION_COLUMNS),
@@ -232,7 +288,7 @@ class TableLog:
     def _names(self, manifest: str, change: Change) -> bool:
         try:
             return manifest in manifest_paths(self.location, change.partition)
-        except (OSError, ValueError) as error:
+        except (LakeError, OSError, ValueError) as error:
             raise UnknownOutcome(
                 f"{self.location}: commit of {change.partition} {change.unit} broke off: {error}",
                 hint="collect again when the lake can be reached: what is there already is not stored twice",
@@ -245,17 +301,31 @@ class TableLog:
             hint="check that the folder can be written and the disk has room, then collect again",
         )
 
-    def _conflict(self, partition: str) -> ConflictError:
-        table = self.location.rstrip("/").rsplit("/", 1)[-1]
+    def _conflict(self, partition: str, what: str = "collected") -> ConflictError:
         return ConflictError(
-            f"{table}.{partition} was collected by another process while this run was writing"
+            f"{self._name}.{partition} was {what} by another process while this run was writing"
         )
+
+    @property
+    def _name(self) -> str:
+        return self.location.rstrip("/").rsplit("/", 1)[-1]
+
+
+def conflict_hint(table: str) -> str:
+    return (
+        f"tailpipe table rewrite {table} converts what is stored, tailpipe table delete {table} removes it; "
+        "or give the column another name"
+    )
 
 
 def stored_columns(location: str) -> dict[str, str]:
     """Columns that the table has now with their DuckDB types; none while it was never collected."""
-    delta = _opened(location)
-    return {field.name: _type_name(field) for field in delta.schema().fields} if delta is not None else {}
+    delta = opened(location)
+    return (
+        {field.name: str(field.metadata.get(TYPE_KEY) or field.type) for field in delta.schema().fields}
+        if delta is not None
+        else {}
+    )
 
 
 def read_history(location: str, partition: str) -> list[Manifest]:
@@ -295,15 +365,32 @@ def _commit_infos(location: str, newest_first: bool = False) -> Iterator[dict[st
     infos = filesystem.get_file_info(fs.FileSelector(f"{base}/{LOG}", allow_not_found=True))
     entries = sorted((info.path for info in infos if _ENTRY.fullmatch(info.base_name)), reverse=newest_first)
     for path in entries:
-        with filesystem.open_input_stream(path) as stream:
-            # delta-rs writes commitInfo first; only that line is of interest.
-            for line in stream.read().splitlines():
-                if line.startswith(b'{"commitInfo"'):
-                    yield msgspec.json.decode(line)["commitInfo"]
-                    break
+        try:
+            info = _commit_info(filesystem, path)
+        except (OSError, ValueError) as error:
+            raise _unreadable(location, error) from error
+        if info is not None:
+            yield info
 
 
-def _opened(location: str) -> Any:
+def _commit_info(filesystem: Any, path: str) -> dict[str, Any] | None:
+    with filesystem.open_input_stream(path) as stream:
+        # delta-rs writes commitInfo first; only that line is of interest.
+        for line in stream.read().splitlines():
+            if line.startswith(b'{"commitInfo"'):
+                info: dict[str, Any] = msgspec.json.decode(line)["commitInfo"]
+                return info
+    return None
+
+
+def _unreadable(location: str, error: Exception) -> LakeError:
+    return LakeError(
+        f"{location}: the Delta log cannot be read: {delta_message(error)}",
+        hint="check that the folder is whole and readable; other programs must not write into it",
+    )
+
+
+def opened(location: str) -> Any:
     """None where there is no table."""
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError, TableNotFoundError
@@ -313,32 +400,12 @@ def _opened(location: str) -> Any:
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
-        raise LakeError(
-            f"{location}: the Delta log cannot be read: {delta_message(error)}",
-            hint="check that the folder is whole and readable; other programs must not write into it",
-        ) from error
+        raise _unreadable(location, error) from error
 
 
 def _application(partition: str) -> str:
     return f"tailpipe/{partition}"
 
 
-def _add_action(fact: FileFact) -> Any:
-    from deltalake.transaction import AddAction
-
-    statistics = {
-        "numRecords": fact.rows,
-        "minValues": {"tp_timestamp": fact.first},
-        "maxValues": {"tp_timestamp": fact.last},
-        "nullCount": {"tp_timestamp": 0},
-    }
-    now = int(time.time() * 1000)
-    return AddAction(fact.path, fact.size_bytes, fact.partition_values, now, True, json.dumps(statistics))
-
-
 def _texts(windows: Mapping[str, Windows]) -> dict[str, tuple[str, ...]]:
     return {source: windows_text(parts) for source, parts in windows.items()}
-
-
-def _type_name(field: Any) -> str:
-    return str(field.metadata.get(TYPE_KEY) or field.type)

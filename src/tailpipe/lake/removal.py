@@ -5,6 +5,7 @@ Nothing here changes what is visible. One row group at a time is in memory.
 
 from __future__ import annotations
 
+import json
 import time as clock
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -69,12 +70,13 @@ class RejectRemoval:
     rows: int
 
 
-def live_files(delta: Any, partition: str) -> list[LiveFile]:
-    """The partition's data files at the table's version, told by the log alone."""
+def live_files(delta: Any, partition: str | None = None) -> list[LiveFile]:
+    """The data files of a partition, or of all, at the table's version, told by the log alone."""
     actions = pa.table(delta.get_add_actions(flatten=True))
     if not actions.num_rows:
         return []
-    actions = actions.filter(pc.equal(actions["partition.tp_partition"], partition))
+    if partition is not None:
+        actions = actions.filter(pc.equal(actions["partition.tp_partition"], partition))
     values = [actions[f"partition.{name}"].cast(pa.string()).to_pylist() for name in PARTITION_COLUMNS]
     columns = (
         actions["path"].to_pylist(),
@@ -86,6 +88,20 @@ def live_files(delta: Any, partition: str) -> list[LiveFile]:
     )
     # The log knows paths as URLs, the file system as they are.
     return [LiveFile(unquote(path), *more) for path, *more in zip(*columns, strict=True)]
+
+
+def add_action(fact: FileFact) -> Any:
+    """For the transaction that puts the file into the table."""
+    from deltalake.transaction import AddAction
+
+    statistics = {
+        "numRecords": fact.rows,
+        "minValues": {"tp_timestamp": fact.first},
+        "maxValues": {"tp_timestamp": fact.last},
+        "nullCount": {"tp_timestamp": 0},
+    }
+    now = int(clock.time() * 1000)
+    return AddAction(fact.path, fact.size_bytes, fact.partition_values, now, True, json.dumps(statistics))
 
 
 def remove_action(file: LiveFile) -> Any:

@@ -6,9 +6,9 @@ No shuffle and no rename: files get their final, unique names at once, and count
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.errors import LakeError
 from tailpipe.lake.columns import (
     Flags,
     Numbers,
@@ -37,6 +36,7 @@ from tailpipe.lake.facts import (
     encode_facts,
 )
 from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.folder_limit import FolderLimit
 from tailpipe.lake.layout import hive_folder
 from tailpipe.lake.rejects import Quarantine
 from tailpipe.tables.computing import NOTHING, Computing
@@ -55,9 +55,10 @@ from tailpipe.tables.types import arrow_type
 # The position of a closing note about an artifact that was read to its end; other notes tell an error.
 READ_DONE = -1
 MAX_OPEN_FILES = 64
-MAX_FOLDERS = 5_000
 MIN_SLICE_ROWS = 64
+MAX_PICKED_KEYS = 32
 _DAY_MICROSECONDS = 86_400_000_000
+_HELD_BATCHES = 4
 _EPOCH = date(1970, 1, 1)
 _FIRST_MOMENT = np.int64(-(2**63))
 _LAST_MOMENT = np.int64(2**63 - 1)
@@ -67,8 +68,9 @@ _LAST_MOMENT = np.int64(2**63 - 1)
 class WriteJob:
     """All that a task needs to know to turn standardised rows into files. Picklable.
 
-    `stored_schema` is the schema of data files: the table's columns without those of the hive path. With
-    `keeps_all_rejects`, none is only counted.
+    `stored_schema` is the schema of data files: the table's columns without those of the hive path. `spellings` are
+    those columns that are declared under another spelling than they are stored. With `keeps_all_rejects`, no reject is
+    only counted.
     """
 
     root: str
@@ -80,6 +82,7 @@ class WriteJob:
     ingested_at: datetime
     json_columns: frozenset[str] = frozenset()
     computing: Computing = NOTHING
+    spellings: Mapping[str, str] = field(default_factory=dict)
     buffer_max_bytes: int = 64 * 1024 * 1024
     keeps_all_rejects: bool = False
 
@@ -124,6 +127,9 @@ class _Task:
     buffers: dict[_Folder, list[pa.Table]] = field(default_factory=dict)
     buffer_bytes: dict[_Folder, int] = field(default_factory=dict)
     open_files: dict[_Folder, DataFile] = field(default_factory=dict)
+    limit: FolderLimit = field(default_factory=FolderLimit)
+    refused: dict[str, str] = field(default_factory=dict)
+    batch_bytes: int = 0
 
     def __post_init__(self) -> None:
         self.filesystem, self.base = table_filesystem(self.job.root)
@@ -222,15 +228,29 @@ class _Task:
         keys = (self.unit_of_slot[slots] * len(indexes) + index_of_row) * span + (days - first_day)
         keys[~is_kept] = -1
         rows = self._stored_columns(batch)
+        self.batch_bytes = rows.nbytes + (self.batch_bytes if self.buffers else 0)
         for key, part in _parts(rows, keys):
             unit_and_index, day = divmod(key, span)
             unit, index = divmod(unit_and_index, len(indexes))
             folder = _Folder(self.units[unit], indexes[index], first_day + day)
+            if folder.unit in self.refused:
+                continue
+            if not self.limit.admits(*astuple(folder)):
+                self._refuse(folder.unit)
+                continue
             self.buffers.setdefault(folder, []).append(part)
             self.buffer_bytes[folder] = self.buffer_bytes.get(folder, 0) + part.nbytes
-        self._check_folder_count()
-        while sum(self.buffer_bytes.values()) > self.job.buffer_max_bytes:
-            self._flush(max(self.buffer_bytes, key=self.buffer_bytes.__getitem__))
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """The largest go first. A slice keeps its whole batch in memory, so that now and then all of them go."""
+        if self.batch_bytes > _HELD_BATCHES * self.job.buffer_max_bytes:
+            self._flush_all()
+        held = sum(self.buffer_bytes.values())
+        while held > self.job.buffer_max_bytes:
+            largest = max(self.buffer_bytes, key=self.buffer_bytes.__getitem__)
+            held -= self.buffer_bytes[largest]
+            self._flush(largest)
 
     def _per_slot(self, slots: Numbers) -> Numbers:
         counts: Numbers = np.bincount(slots, minlength=len(self.job.slots))
@@ -245,8 +265,9 @@ class _Task:
         return indexes, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
 
     def _stored_columns(self, batch: pa.RecordBatch) -> pa.Table:
-        schema = self.job.stored_schema
-        return pa.Table.from_arrays([self._column(batch, column) for column in schema], schema=schema)
+        schema, spellings = self.job.stored_schema, self.job.spellings
+        declared = [column.with_name(spellings.get(column.name, column.name)) for column in schema]
+        return pa.Table.from_arrays([self._column(batch, column) for column in declared], schema=schema)
 
     def column(self, batch: pa.RecordBatch, name: str, type_: str) -> Any:
         """A column as it is stored, also one of the hive path. `type_` is DuckDB's."""
@@ -277,13 +298,27 @@ class _Task:
         constant = values.take(pa.array(slots))
         return constant if own is None else pc.coalesce(own, constant)
 
-    def _check_folder_count(self) -> None:
-        if len(self.buffers) > MAX_FOLDERS:
-            raise LakeError(
-                f'{self.job.table}.{self.job.partition}: tp_index "{self.job.index_column}" and the days of the '
-                f"rows make more than {MAX_FOLDERS:,} folders",
-                hint="choose a tp_index column with few values, such as an account or a host",
-            )
+    def _refuse(self, unit: str) -> None:
+        """The unit fails with a sentence and leaves no file; the others of the job go on."""
+        self.refused[unit] = self.limit.message(unit, self.job.index_column)
+        for folder in [folder for folder in self.buffers if folder.unit == unit]:
+            del self.buffers[folder], self.buffer_bytes[folder]
+        for folder in [folder for folder in self.open_files if folder.unit == unit]:
+            self.open_files.pop(folder).abandon()
+        kept: list[Fact] = []
+        gone: list[str] = []
+        for fact in self.facts:
+            if isinstance(fact, FileFact) and fact.unit == unit:
+                gone.append(f"{self.base}/{fact.path}")
+            else:
+                kept.append(fact)
+        self.facts = kept
+        discard(self.filesystem, gone)
+
+    def _flush_all(self) -> None:
+        for folder in sorted(self.buffers):
+            self._flush(folder)
+        self.batch_bytes = 0
 
     def _flush(self, folder: _Folder) -> None:
         rows = pa.concat_tables(self.buffers.pop(folder))
@@ -313,13 +348,17 @@ class _Task:
         del self.open_files[folder]
 
     def finish(self) -> list[Fact]:
-        for folder in sorted(self.buffers):
-            self._flush(folder)
+        self._flush_all()
         for folder in list(self.open_files):
             self._close(folder)
         self.facts += self.quarantine.finish()
         touched = np.flatnonzero(self.stored + self.outside + self.rejected)
         self.facts += [self._rows_fact(k) for k in touched.tolist()]
+        self.facts += [
+            ErrorFact(k, self.refused[self.job.slots[k].unit])
+            for k in np.flatnonzero(self.stored).tolist()
+            if self.job.slots[k].unit in self.refused
+        ]
         return self.facts
 
     def discard(self) -> None:
@@ -367,16 +406,29 @@ def _microseconds(column: pa.Array) -> Numbers:
 
 
 def _parts(rows: pa.Table, keys: Numbers) -> Iterator[tuple[int, pa.Table]]:
-    """Rows by key, without those of key -1: as slices where equal keys are neighbours, else picked out."""
+    """Rows by key, without those of key -1: as slices where equal keys are neighbours, else picked out.
+
+    Picking looks at all rows for each key: where there are many keys, rows are sorted by them first.
+    """
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
     if len(starts) * MIN_SLICE_ROWS <= len(keys) + MIN_SLICE_ROWS:
-        ends = np.append(starts[1:], len(keys))
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            if keys[start] >= 0:
-                yield int(keys[start]), rows.slice(start, end - start)
+        yield from _neighbours(rows, keys)
         return
-    for key in np.unique(keys[keys >= 0]).tolist():
+    found = np.unique(keys[keys >= 0])
+    if len(found) > MAX_PICKED_KEYS:
+        order = np.argsort(keys, kind="stable")
+        yield from _neighbours(rows.take(pa.array(order)), keys[order])
+        return
+    for key in found.tolist():
         yield key, rows.filter(pa.array(keys == key))
+
+
+def _neighbours(rows: pa.Table, keys: Numbers) -> Iterator[tuple[int, pa.Table]]:
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    ends = np.append(starts[1:], len(keys))
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if keys[start] >= 0:
+            yield int(keys[start]), rows.slice(start, end - start)
 
 
 def _windows(slots: Sequence[ArtifactSlot]) -> list[tuple[Numbers, Numbers]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
@@ -33,7 +33,27 @@ def find_lake(data_dir: Path, tables: Mapping[str, Table], collected_tables: Ite
         "collections": Book(COLLECTION_COLUMNS, partial(collections, data_dir)),
         "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, data_dir)),
     }
-    return Lake(tuple(sorted(stored.union(collected_tables))), find_table, find_reject_files, books)
+    names, warnings = _told_apart(stored.union(collected_tables), tables)
+    return Lake(names, find_table, find_reject_files, books, warnings)
+
+
+def _told_apart(names: Iterable[str], configured: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names that SQL can tell apart, those of configured tables before others; and a warning about each other one."""
+    chosen: dict[str, str] = {}
+    warnings: list[str] = []
+    for name in sorted(names, key=lambda name: (name not in configured, name)):
+        first = chosen.setdefault(_as_sql_sees(name), name)
+        if first != name:
+            warnings.append(
+                f'warning: table "{name}" is left out: SQL does not tell it from "{first}"\n'
+                f'hint: tailpipe table delete "{name}" removes it, a new name for its folder keeps it'
+            )
+    return tuple(sorted(chosen.values())), tuple(warnings)
+
+
+def _as_sql_sees(name: str) -> str:
+    """DuckDB knows upper and lower case of ASCII alone."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
 def stored_partitions(data_dir: Path) -> list[str]:

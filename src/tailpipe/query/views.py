@@ -13,6 +13,8 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.failure import delta_message
 from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.restriction import Restriction
+from tailpipe.tables.type_change import merged_type
+from tailpipe.tables.types import Struct, parse_type, stored_type
 
 REJECT_COLUMNS = (
     ("id", "VARCHAR"),
@@ -68,6 +70,7 @@ class Lake:
     find_table: Callable[[str], TableView]
     find_reject_files: Callable[[], Sequence[str]] = tuple
     books: Mapping[str, Book] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def create_views(
@@ -80,11 +83,22 @@ def create_views(
     allowed = restriction or Restriction()
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     reaches_all = _REACHES_ALL.search(sql) is not None
-    opened = [lake.find_table(name) for name in lake.table_names if reaches_all or _is_named(name, words)]
+    named = [name for name in lake.table_names if _is_named(name, words)]
+    opened = [lake.find_table(name) for name in named]
+    selects = {name: _closed(name) for name in lake.table_names}
+    if reaches_all:
+        others, damaged = _found(lake, [name for name in lake.table_names if name not in named])
+        opened += others
+        selects |= damaged
     for extension in _extensions(opened, sql):
         load_extension(connection, extension)
-    selects = {name: _closed(name) for name in lake.table_names}
-    selects |= {view.name: _opened(connection, view, allowed) for view in opened}
+    for view in opened:
+        try:
+            selects[view.name] = _opened(connection, view, allowed)
+        except LakeError as error:
+            if view.name in named:
+                raise
+            selects[view.name] = _failing(error.message)
     for name, select in selects.items():
         connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
     connection.execute("CREATE SCHEMA tailpipe")
@@ -97,6 +111,18 @@ def create_views(
             connection.execute(
                 f"CREATE VIEW tailpipe.{name} AS {_in_given_order(book.columns, {})} WHERE false"
             )
+
+
+def _found(lake: Lake, names: Iterable[str]) -> tuple[list[TableView], dict[str, str]]:
+    """Tables that SQL can reach without naming them. One that is damaged fails only when it is read."""
+    views: list[TableView] = []
+    damaged: dict[str, str] = {}
+    for name in names:
+        try:
+            views.append(lake.find_table(name))
+        except LakeError as error:
+            damaged[name] = _failing(error.message)
+    return views, damaged
 
 
 def _is_named(table: str, words: set[str]) -> bool:
@@ -116,19 +142,43 @@ def _extensions(opened: Sequence[TableView], sql: str) -> Iterator[str]:
 def _opened(connection: duckdb.DuckDBPyConnection, view: TableView, restriction: Restriction) -> str:
     if view.location is None:
         return _empty(view.columns)
-    scan = f"delta_scan({quote_text(view.location)})"
-    stored = _stored_names(connection, view, scan)
-    declared = {name.lower() for name, _ in view.columns}
+    # The extension drops letters beyond ASCII from the end of a path.
+    path = view.location if view.location[-1].isascii() else f"{view.location}/."
+    scan = f"delta_scan({quote_text(path)})"
+    types = _stored_types(connection, view, scan)
+    stored = {name.lower(): name for name in types}
+    declared = {name.lower(): type_ for name, type_ in view.columns}
+    unlike = {
+        key for key, name in stored.items() if key in declared and not _fits(types[name], declared[key])
+    }
     columns = {name: _column(name, type_, stored) for name, type_ in view.columns}
     columns |= {name: quote_name(name) for key, name in stored.items() if key not in declared}
+    columns |= {
+        name: f"{quote_name(stored[name.lower()])} AS {quote_name(name)}"
+        for name, _ in view.columns
+        if name.lower() in unlike
+    }
     selected = ", ".join(columns[name] for name in _in_order(columns))
     condition = restriction.condition(view.name)
     return f"SELECT {selected} FROM {scan}" + (f" WHERE {condition}" if condition else "")
 
 
-def _stored_names(connection: duckdb.DuckDBPyConnection, view: TableView, scan: str) -> dict[str, str]:
+def _fits(stored: str, declared: str) -> bool:
+    """Whether every stored value can be cast; where not, they show as they are stored until they are rewritten."""
+    if stored == declared:
+        return True
+    old, new = parse_type(stored), stored_type(parse_type(declared))
+    if isinstance(old, Struct) and isinstance(new, Struct):
+        names = {member.name.lower() for member in old.members}
+        if names.isdisjoint(member.name.lower() for member in new.members):
+            return False
+    return merged_type(old, new) is not None
+
+
+def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: str) -> dict[str, str]:
     try:
-        return {name.lower(): name for name in connection.sql(f"FROM {scan}").columns}
+        rows = connection.sql(f"FROM {scan}")
+        return dict(zip(rows.columns, map(str, rows.types), strict=True))
     except duckdb.Error as error:
         raise LakeError(
             f'table "{view.name}" cannot be read at {view.location}: {delta_message(error)}',
@@ -151,7 +201,10 @@ def _column(name: str, type_: str, stored: dict[str, str]) -> str:
 
 def _closed(name: str) -> str:
     """Fails when read: an answer of no rows would be a wrong answer."""
-    message = f'table "{name}" was not opened, because its name does not occur in the SQL'
+    return _failing(f'table "{name}" was not opened, because its name does not occur in the SQL')
+
+
+def _failing(message: str) -> str:
     return f"SELECT NULL WHERE error({quote_text(message)})"
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "duckdb_type",
     "parse_type",
     "spark_type",
+    "stored_type",
 ]
 
 SPARK_SCALARS = {
@@ -75,6 +76,29 @@ def duckdb_type(type_: DataType | str) -> str:
         case Struct(members):
             inside = (f"{_duckdb_name(member.name)} {duckdb_type(member.type)}" for member in members)
             return f"STRUCT({', '.join(inside)})"
+
+
+_STORED_SCALARS = {
+    **dict.fromkeys(("INET", "INTERVAL", "JSON", "TIME", "UUID"), Scalar("VARCHAR")),
+    **dict.fromkeys(("HUGEINT", "UHUGEINT"), Scalar("DECIMAL", MAX_PRECISION, 0)),
+    "UBIGINT": Scalar("DECIMAL", 20, 0),
+    "UINTEGER": Scalar("BIGINT"),
+    "USMALLINT": Scalar("INTEGER"),
+    "UTINYINT": Scalar("SMALLINT"),
+}
+
+
+def stored_type(type_: DataType) -> DataType:
+    """The DuckDB type of the column in stored files."""
+    match type_:
+        case Scalar(name):
+            return _STORED_SCALARS.get(name, type_)
+        case ListOf(element):
+            return ListOf(stored_type(element))
+        case MapOf(key, value):
+            return MapOf(key, stored_type(value))
+        case Struct(members):
+            return Struct(tuple(Member(member.name, stored_type(member.type)) for member in members))
 
 
 def spark_type(type_: DataType | str) -> str:

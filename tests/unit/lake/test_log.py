@@ -197,7 +197,7 @@ def test_new_columns_are_added_and_types_stay(location: str) -> None:
     changed = SCHEMA.set(1, pa.field("size", pa.bool_(), metadata={TYPE_KEY: "BOOLEAN"}))
     other = TableLog(location, changed)
     other.refresh()
-    with pytest.raises(LakeError, match="stored as INTEGER and cannot become BOOLEAN") as error:
+    with pytest.raises(LakeError, match="stored as INTEGER and declared as BOOLEAN") as error:
         other.commit(change(location, "c"), 2)
     assert error.value.hint
     assert visible(location) == 2

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailpipe.errors import LakeError
 from tailpipe.formats.lines import is_cut_off
-from tailpipe.lake import rejects, writer
+from tailpipe.lake import folder_limit, rejects
 from tailpipe.lake.columns import row_ids
 from tailpipe.lake.facts import (
     ArtifactSlot,
@@ -385,12 +384,42 @@ def test_units_never_share_a_file(tmp_path: Path) -> None:
 
 
 def test_more_folders_than_a_lake_can_bear_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "MAX_FOLDERS", 10)
-    rows = [row(position=k, tp_index=f"user{k}") for k in range(11)]
-    with pytest.raises(LakeError, match="make more than 10 folders") as error:
-        write(make_job(tmp_path, index="user"), rows)
-    assert 'tp_index "user"' in error.value.message
-    assert error.value.hint
+    """The unit fails with a sentence and leaves no file; another unit of the same task is stored."""
+    monkeypatch.setattr(folder_limit, "MAX_INDEX_VALUES", 10)
+    slots = (slot("a.log"), slot("b.log", unit="u2"))
+    job = replace(make_job(tmp_path, *slots, index="user"), buffer_max_bytes=1)
+    few = [row(position=k, tp_index=f"user{k % 10}") for k in range(20)]
+    assert len({fact.partition_values["tp_index"] for fact in files(write(job, few, 3))}) == 10
+    for path in tmp_path.rglob("*.parquet"):
+        path.unlink()
+
+    rows = [row(position=k, tp_index=f"user{k}") for k in range(30)] + [row(artifact=1, tp_index="x")]
+    facts = write(job, rows, 3)
+    (error,) = (fact for fact in facts if isinstance(fact, ErrorFact))
+    assert error.slot == 0
+    assert error.message.startswith('tp_index "user" has more than 10 values; choose')
+    (file,) = files(facts)
+    assert file.unit == "u2"
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.parquet")] == [file.path]
+
+
+def test_folders_of_values_and_days_are_limited_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folder_limit, "MAX_FOLDERS", 5)
+    days = [("a", f"2024-06-0{day}") for day in range(1, 6)]
+    assert folder_limit.refusal(days, "user") is None
+    refused = folder_limit.refusal([*days, ("b", "2024-06-01")], "user")
+    assert refused
+    assert "the days of the rows make more than 5 folders" in refused
+
+
+def test_many_folders_in_one_batch_lose_no_row(tmp_path: Path) -> None:
+    rows = [row(position=k, tp_index=f"user{k % 100}", message=str(k)) for k in range(1000)]
+    rows[500]["reason"] = "bad"
+    facts = write(make_job(tmp_path, index="user"), rows, 400)
+    assert len(files(facts)) == 100
+    assert sorted(int(each["message"]) for each in stored(tmp_path, facts)) == [
+        k for k in range(1000) if k != 500
+    ]
 
 
 @settings(max_examples=30, deadline=None)

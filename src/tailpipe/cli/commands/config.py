@@ -17,6 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.setup import load_setup, warn_of
+    from tailpipe.cli.stored_types import stored_type_problems
     from tailpipe.cli.terminal import counted, say
     from tailpipe.collect.check import find_problems
     from tailpipe.collect.target import check_engine, find_targets
@@ -24,7 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.errors import ConfigError
 
     setup = load_setup(arguments, tells=False)
-    problems = find_problems(setup.config, setup.registry)
+    problems = find_problems(setup.config, setup.registry) + stored_type_problems(
+        setup.data_dir, setup.tables, setup.config
+    )
     if any(not problem.is_warning for problem in problems):
         raise ConfigError(problems)
     warn_of(problems)

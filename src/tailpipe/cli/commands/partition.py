@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import EXIT_DONE, UsageError
@@ -46,23 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _entries(setup: Setup) -> list[Entry]:
     """The configured ones, then those that only the lake knows."""
+    from tailpipe.cli.damage import unless_damaged
     from tailpipe.cli.partition_facts import last_endings
     from tailpipe.lake.catalog import list_tables
     from tailpipe.lake.contents import partition_contents
 
     tables = list_tables(setup.data_dir)
-    stored = {
-        (table, name): contents
-        for table in tables
-        for name, contents in partition_contents(setup.data_dir, table).items()
-    }
+    stored: dict[tuple[str, str], Contents] = {}
+    endings: dict[tuple[str, str], Facts] = {}
+    for table in tables:
+        contents = unless_damaged(partial(partition_contents, setup.data_dir, table))
+        stored |= {(table, name): each for name, each in contents.items()}
+        last = unless_damaged(partial(last_endings, setup.data_dir, table))
+        endings |= {(table, name): each for name, each in last.items()}
     configured = (*setup.partitions, *setup.broken_partitions)
     keys = [*configured, *(key for key in stored if key not in configured)]
-    endings = {
-        (table, name): ending
-        for table in tables
-        for name, ending in last_endings(setup.data_dir, table).items()
-    }
     return [_entry(setup, key, stored.get(key), endings.get(key, _NO_RUN)) for key in keys]
 
 

@@ -75,6 +75,8 @@ def _results(
     setup = load_setup(arguments, needs_config=False)
     partitions, workspace = setup.partitions.values(), setup.workspace
     lake = find_lake(setup.data_dir, setup.tables, [partition.table for partition in partitions])
+    for warning in lake.warnings:
+        sys.stderr.write(f"{warning}\n")
     if restriction.partitions:
         configured = [partition.full_name for partition in partitions]
         _warn_of_unknown(restriction.partitions, sorted({*configured, *stored_partitions(setup.data_dir)}))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tailpipe.errors import EXIT_DONE, UsageError
 from tailpipe.tables.standard import TP_NAMES
 from tailpipe.tables.table import Column, Table
 
@@ -15,19 +17,92 @@ if TYPE_CHECKING:
     from tailpipe.cli.setup import Setup
     from tailpipe.lake.contents import Contents
 
-HELP = "List and show tables: those of plugins and those of the configuration."
+HELP = "List and show tables, delete one, or rewrite what is stored of it to the types that are declared now."
+
+_MORE = {
+    "delete": "remove it and all its rows",
+    "rewrite": "convert what is stored to the declared types",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     from tailpipe.cli.listing import add_arguments
 
-    add_arguments(parser, "table")
+    add_arguments(parser, "table", _MORE)
+    add = parser.add_argument
+    add("--nulls", action="store_true", help="rewrite: null in place of values that cannot be converted")
+    add("--force", action="store_true", help="delete, or rewrite with --nulls, without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.listing import run_listing
 
+    if arguments.action in _MORE:
+        if arguments.name is None:
+            raise UsageError("which table is meant?", "tailpipe table list names them")
+        return _delete(arguments) if arguments.action == "delete" else _rewrite(arguments)
+    if arguments.nulls or arguments.force:
+        raise UsageError("--nulls is for rewrite, --force for delete and rewrite.")
     return run_listing(arguments, "table", _entries)
+
+
+def _delete(arguments: argparse.Namespace) -> int:
+    """Needs no configuration of the table: it may be gone, or be the reason to delete."""
+    from tailpipe.cli.confirmation import confirm
+    from tailpipe.cli.damage import unless_damaged
+    from tailpipe.cli.listing import chosen_name
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.cli.terminal import counted, say, size
+    from tailpipe.lake.catalog import list_tables
+    from tailpipe.lake.contents import partition_contents
+    from tailpipe.lake.table_deletion import delete_table
+
+    setup = load_setup(arguments, needs_config=False)
+    name = chosen_name(arguments.name, "collected table", list_tables(setup.data_dir))
+    contents = unless_damaged(lambda: partition_contents(setup.data_dir, name))
+    rows, size_bytes = (value or 0 for value in _totals(contents).values())
+    what = f"{counted(len(contents), 'partition')}, {counted(rows, 'row')}, {size(size_bytes)}"
+    confirm(f"Delete table {name} ({what})?", arguments.force)
+    delete_table(setup.data_dir, name)
+    if arguments.output == "json":
+        facts = {"table": name, "partitions": len(contents), "rows": rows, "size_bytes": size_bytes}
+        say(json.dumps(facts, indent=2))
+        return EXIT_DONE
+    say(f"{name}: deleted ({what})")
+    return EXIT_DONE
+
+
+def _rewrite(arguments: argparse.Namespace) -> int:
+    from tailpipe.cli.confirmation import confirm
+    from tailpipe.cli.listing import chosen_name
+    from tailpipe.cli.setup import load_setup
+    from tailpipe.cli.terminal import counted, say
+    from tailpipe.lake.catalog import list_tables
+    from tailpipe.lake.layout import table_location
+    from tailpipe.lake.log import TYPE_KEY, TableLog
+    from tailpipe.tables.shape import table_schema
+
+    setup = load_setup(arguments)
+    stored = [name for name in list_tables(setup.data_dir) if name in setup.tables]
+    name = chosen_name(arguments.name, "collected and configured table", stored)
+    if arguments.nulls:
+        confirm(f"Store null in place of values of {name} that cannot be converted?", arguments.force)
+    schema = table_schema(setup.tables[name], TYPE_KEY)
+    done = TableLog(str(table_location(setup.data_dir, name)), schema).rewrite(may_lose=arguments.nulls)
+    lost = [str(each) for each in done.lost.values()]
+    if arguments.output == "json":
+        facts = {"table": name, "rows": done.rows, "files": len(done.added), "lost": lost}
+        say(json.dumps(facts, indent=2))
+        return EXIT_DONE
+    for each in lost:
+        say(f"{name}: {each}; null is stored")
+    files = counted(len(done.added), "file")
+    say(
+        f"{name}: {counted(done.rows, 'row')} rewritten in {files}"
+        if done.added
+        else f"{name}: nothing to rewrite"
+    )
+    return EXIT_DONE
 
 
 def _entries(setup: Setup) -> list[Entry]:
@@ -50,11 +125,12 @@ def _entries(setup: Setup) -> list[Entry]:
 
 
 def _entry(setup: Setup, table: Table, origin: str) -> Entry:
+    from tailpipe.cli.damage import unless_damaged
     from tailpipe.cli.listing import Entry
     from tailpipe.lake.contents import partition_contents
 
     name = table.name
-    contents = partition_contents(setup.data_dir, name)
+    contents = unless_damaged(lambda: partition_contents(setup.data_dir, name))
     configured = (partition.name for partition in setup.partitions.values() if partition.table == name)
     partitions = list(dict.fromkeys([*configured, *contents]))
     totals = {"origin": origin, "partitions": len(partitions), **_totals(contents)}

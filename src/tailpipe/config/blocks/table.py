@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Collection, Mapping
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader, Entry, one_or_more
@@ -37,13 +38,24 @@ def read_tables(
     blocks: Mapping[tuple[str, ...], Block], formats: Formats, catalog: Catalog, reader: BlockReader
 ) -> dict[str, TableConfig]:
     tables: dict[str, TableConfig] = {}
+    taken = {_folded(name): name for name in catalog.table_names}
     for (name,), block in blocks.items():
         with reader.report.reading("table", (name,)):
+            other = taken.setdefault(_folded(name), name)
             if name in catalog.table_names:
                 message = f'table "{name}" is built in already'
                 reader.report.error(block.labels[0].position, message, "give this table another name")
+            elif other != name:
+                message = (
+                    f'table "{name}" differs from table "{other}" in letter case only, which SQL does not see'
+                )
+                reader.report.error(block.labels[0].position, message, "give one of them another name")
             tables[name] = _table(name, block, formats, catalog, reader)
     return tables
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def _table(name: str, block: Block, formats: Formats, catalog: Catalog, reader: BlockReader) -> TableConfig:
