@@ -69,7 +69,8 @@ def load_setup(
 ) -> Setup:
     """Problems go to standard error as warnings, but for those of the workspace that is used.
 
-    With `writes`, the workspace must be known for certain. Without `tells`, the caller tells the problems.
+    With `writes`, the workspace must be known for certain, and its folder says who may read what is written. Without
+    `tells`, the caller tells the problems.
     """
     now = datetime.now(UTC)
     registry = load_registry()
@@ -81,6 +82,10 @@ def load_setup(
     if tells:
         warn_of(problem for problem in all_problems(setup) if problem not in own)
     _check_workspace(name, config, writes)
+    if writes and ("workspace", (name,)) not in config.broken:
+        from tailpipe.lake.files import follow_permissions
+
+        follow_permissions(setup.data_dir)
     return setup
 
 

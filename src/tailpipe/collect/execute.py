@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.collect.background import run_watched
@@ -29,6 +25,7 @@ from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.folder_limit import refusal
 from tailpipe.lake.log import Change, TableLog, stored_columns
 from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.scratch import scratch_folder
 from tailpipe.tables.shape import column_types
 
 if TYPE_CHECKING:
@@ -37,8 +34,6 @@ if TYPE_CHECKING:
     from tailpipe.engine.session import Session
     from tailpipe.lake.facts import Fact
     from tailpipe.tables.standardise import Recipe
-
-_REMOVAL_ATTEMPTS = 10
 
 
 @dataclass
@@ -129,7 +124,7 @@ class PartitionRun:
         )
         started = time.monotonic()
         artifacts = [item.artifact for _, item in slots]
-        with _scratch_folder() as folder:
+        with scratch_folder("counts") as folder:
             spool = str(folder) if self.is_embedded else None
             facts: list[Fact] = run_watched(
                 lambda: run_job(self.session, recipe, feed, write, artifacts, spool),
@@ -277,20 +272,6 @@ class PartitionRun:
         filesystem, base = table_filesystem(self.location)
         for tally in tallies:
             discard(filesystem, [f"{base}/{path}" for path in tally.written])
-
-
-@contextmanager
-def _scratch_folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="tailpipe-counts-"))
-    try:
-        yield folder
-    finally:
-        # Tasks that an interruption left behind may still write into it while it is removed.
-        for _ in range(_REMOVAL_ATTEMPTS):
-            shutil.rmtree(folder, ignore_errors=True)
-            if not folder.exists():
-                break
-            time.sleep(0.02)
 
 
 def _limit_message(limit: RejectLimit, records: Iterable[ArtifactRecord]) -> str | None:

