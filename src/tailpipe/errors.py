@@ -40,8 +40,13 @@ class Position:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-# A message may show a name or value of any length.
+# A message may show a name or value of any length, and one that would steer the terminal.
 _LONGEST = 2000
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))}
+
+
+def _printable(text: str) -> str:
+    return text.translate(_CONTROLS)
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Problem:
         label = "warning: " if self.is_warning else ""
         hint = f"\nhint: {self.hint}" if self.hint else ""
         message = self.message if len(self.message) <= _LONGEST else f"{self.message[:_LONGEST]}…"
-        return f"{where}{label}{message}{hint}"
+        return _printable(f"{where}{label}{message}{hint}")
 
 
 class TailpipeError(Exception):
@@ -70,7 +75,7 @@ class TailpipeError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+        return _printable(f"{self.message}\nhint: {self.hint}" if self.hint else self.message)
 
 
 class UsageError(TailpipeError):

@@ -75,7 +75,7 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
     sources = SourceReader(catalog, connections, referable, reader)
     top_level = sources.top_level(blocks["source"])
     found_tables = read_tables(blocks["table"], sources.formats, catalog, reader)
-    partitions = PartitionReader(sources, top_level, reader).read(partition_blocks)
+    partitions = PartitionReader(sources, top_level, found_tables, reader).read(partition_blocks)
     workspaces = read_workspaces(settings["workspace"], reader)
     plugins = read_plugins(settings["plugin"], reader)
     scope.compute_all()

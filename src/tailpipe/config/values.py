@@ -63,7 +63,10 @@ class ColumnConfig:
 
 @dataclass(frozen=True)
 class TableConfig:
-    """`map_fields` lists source fields (globs) that become columns though no block names them."""
+    """`map_fields` lists source fields (globs) that become columns though no block names them.
+
+    `tp_index` is what partitions that say nothing take for theirs.
+    """
 
     name: str
     columns: tuple[ColumnConfig, ...] = ()
@@ -73,6 +76,7 @@ class TableConfig:
     description: str = ""
     position: Position | None = None
     argument_positions: Mapping[str, Position] = field(default_factory=dict)
+    tp_index: str | None = None
 
 
 @dataclass(frozen=True)

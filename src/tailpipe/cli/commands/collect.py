@@ -45,6 +45,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="read what the window touches again, and replace what was stored of it",
     )
     parser.add_argument("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
+    parser.add_argument(
+        "--compact",
+        nargs="?",
+        const="true",
+        choices=("true", "false"),
+        help="accepted without effect, for scripts written for the Tailpipe CLI",
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the plan and do nothing")
     parser.add_argument(
         "--progress",

@@ -17,7 +17,7 @@ from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import ANY, Argument, BlockSchema
-from tailpipe.config.values import PartitionConfig, SourceConfig
+from tailpipe.config.values import PartitionConfig, SourceConfig, TableConfig
 from tailpipe.errors import Position
 
 PARTITION = BlockSchema(
@@ -83,6 +83,7 @@ def _known(
 class PartitionReader:
     sources: SourceReader
     top_level: Mapping[tuple[str, str], SourceConfig]
+    tables: Mapping[str, TableConfig]
     reader: BlockReader
 
     def read(self, blocks: Mapping[tuple[str, str], Block]) -> dict[tuple[str, str], PartitionConfig]:
@@ -119,13 +120,18 @@ class PartitionReader:
             name,
             _named(replace(source, format=source.format or format_) for source in sources),
             arguments.get("filter"),
-            arguments.get("tp_index"),
+            self._index(table, arguments, plugin),
             **checked_limits(arguments, owner, self.reader.report),
             plugin=plugin,
             description=arguments.values.get("description", ""),
             position=block.position,
             argument_positions=arguments.positions,
         )
+
+    def _index(self, table: str, arguments: Arguments, plugin: str | None) -> str | None:
+        given: str | None = arguments.get("tp_index")
+        own = self.tables.get(table) if plugin is None else None
+        return given or (own.tp_index if own else None)
 
     def _plugin(self, table: str, arguments: Arguments, block: Block) -> str | None:
         place = arguments.positions.get("plugin", block.position)

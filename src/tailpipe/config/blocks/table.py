@@ -66,16 +66,23 @@ def _table(name: str, block: Block, formats: Formats, catalog: Catalog, reader: 
     arguments = reader.arguments(block, TABLE, owner, inner_blocks=("column",), rewritten=rewritten)
     columns = (*_listed_columns(arguments, owner, reader), *_column_blocks(block, reader))
     _refuse_repeated(columns, reader)
+    index = next((column for column in columns if _is_index(column)), None)
     return TableConfig(
         name,
-        columns,
+        tuple(column for column in columns if column is not index),
         tuple(arguments.values.get("map_fields", ("*",))),
         one_or_more(arguments, "null_if", owner, reader.report),
         format_of("format", arguments, format_expression, formats, catalog, reader),
         arguments.values.get("description", ""),
         block.position,
         arguments.positions,
+        tp_index=index.source if index else None,
     )
+
+
+def _is_index(column: ColumnConfig) -> bool:
+    """Tailpipe's way to say it; what it is is said by the partition otherwise."""
+    return column.name == "tp_index" and column.source is not None and column.transform is None
 
 
 def _column_blocks(block: Block, reader: BlockReader) -> tuple[ColumnConfig, ...]:
