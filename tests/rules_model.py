@@ -60,13 +60,17 @@ class Failed:
 
 @dataclass(frozen=True)
 class Known:
-    """Content that was collected: what was read of it, and the hours whose rows are kept."""
+    """Content that was collected: what was read of it, and the hours whose rows are kept.
+
+    It is gone when somebody looked for rows of it that are not kept, and its source did not have it.
+    """
 
     source: str
     place: str
     day: int | None
     text: str
     kept: Hours
+    is_gone: bool = False
 
     @property
     def unit(self) -> str:
@@ -74,12 +78,29 @@ class Known:
 
     def rows(self) -> Iterator[str]:
         for raw in self.text.splitlines():
-            at = time_of(raw)
-            if at is not None and (at - BEGINNING) // timedelta(hours=1) in self.kept:
+            if hour_of(raw) in self.kept:
                 yield raw
 
     def rejects(self) -> list[str]:
-        return [raw for raw in self.text.splitlines() if time_of(raw) is None]
+        """They go with the last row that can be kept."""
+        return [raw for raw in self.text.splitlines() if self.kept and hour_of(raw) is None]
+
+    @property
+    def row_hours(self) -> Hours:
+        return frozenset(hour for raw in self.text.splitlines() if (hour := hour_of(raw)) is not None)
+
+    @property
+    def lacking(self) -> Hours:
+        """Hours between its first and last row that are not kept."""
+        return self._between - self.kept
+
+    @property
+    def _between(self) -> Hours:
+        hours = self.row_hours
+        return frozenset(range(min(hours), max(hours) + 1)) if hours else frozenset()
+
+    def may_hold(self, hours: Hours) -> bool:
+        return bool(self._between & hours)
 
 
 @dataclass(frozen=True)
@@ -128,16 +149,20 @@ class Model:
         effects = [
             effect
             for source in run.sources
-            for effect in self._effects(world.of(source), source, wanted[source], world.now)
+            for effect in self._effects(world.of(source), source, wanted[source], world.now, run.is_overwrite)
             if effect.after.day not in failed.days
         ]
+        lost = [known for source in run.sources for known in self._lost(world, source, wanted[source])]
         for effect in effects:
             if effect.is_reached(reached):
                 self.known = [known for known in self.known if known is not effect.before] + [effect.after]
         if reached.units or (reached.is_ended and (self.has_commits or effects or failed.labels)):
             self.has_commits = True
             self.asked |= {source: self._asked(source) | hours for source, hours in wanted.items()}
+        if reached.is_ended:
+            self.known = [replace(known, is_gone=known.is_gone or known in lost) for known in self.known]
         if reached.is_ended and self.has_commits:
+            self._doubt(world.now)
             missed = frozenset(hour for day in failed.days for hour in day_hours(day))
             looked_at = {source: hours & frozenset(range(world.now)) for source, hours in wanted.items()}
             self.covered |= {
@@ -147,17 +172,46 @@ class Model:
         return failed
 
     def delete(self, hours: Hours) -> None:
-        left = [replace(known, kept=known.kept - hours) for known in self.known]
-        self.known = [known for known in left if known.kept]
+        self.known = [replace(known, kept=known.kept - hours) for known in self.known]
         self.asked = {source: asked - hours for source, asked in self.asked.items()}
         self.covered = {source: covered - hours for source, covered in self.covered.items()}
+
+    def days_with_rows_not_kept(self) -> set[int]:
+        return {hour // 24 for known in self.known for hour in known.row_hours - known.kept}
+
+    def days_looked_at(self, now: int) -> set[int]:
+        """By all sources that were ever asked."""
+        looked_at = [self._believed(source, now) for source in self.asked]
+        hours = frozenset.intersection(*looked_at) if looked_at else frozenset()
+        today = now // 24
+        looked_today = [hour for each in looked_at for hour in each if hour >= 24 * today]
+        newest = max(looked_today, default=now - 1) + 1
+        return {day for day in range(today) if day_hours(day) <= hours} | (
+            {today} if frozenset(range(24 * today, newest)) <= hours else set()
+        )
 
     def _asked(self, source: str) -> Hours:
         return self.asked.get(source, frozenset())
 
+    def _doubt(self, now: int) -> None:
+        """A run has its end now: others cannot have looked at what comes after it."""
+        self.covered = {
+            source: hours if all(hour < now for hour in hours) else frozenset()
+            for source, hours in self.covered.items()
+        }
+
+    def _believed(self, source: str, now: int) -> Hours:
+        """What runs have looked at, without what known content lacks that may still be there."""
+        covered = self.covered.get(source, frozenset())
+        if any(hour >= now for hour in covered):
+            return frozenset()
+        return covered.difference(
+            *(known.lacking for known in self.known if known.source == source and not known.is_gone)
+        )
+
     def _wanted(self, source: str, run: Run, now: int) -> Hours:
         end = HOURS if run.end is None else run.end
-        if run.start is not None or not self._asked(source):
+        if run.start is not None or min(self._asked(source), default=HOURS) > now:
             start = _midnight(now - LOOKBACK_HOURS) if run.start is None else run.start
             wanted = frozenset(range(start, end))
         else:
@@ -171,27 +225,44 @@ class Model:
 
         That is the newest day, or where what is late for the last run may lie, but nothing before the first hour asked.
         """
-        asked, covered = self._asked(source), self.covered.get(source, frozenset())
-        believed = covered if all(hour < now for hour in covered) else frozenset()
+        asked, believed = self._asked(source), self._believed(source, now)
         pending = frozenset(hour for hour in asked - believed if hour < now)
-        last_look = min(now, max(covered, default=HOURS) + 1)
-        days = [known.day for known in self.known if known.source == source and known.day is not None]
+        last_look = min(now, max(believed, default=HOURS) + 1)
+        days = [
+            known.day
+            for known in self.known
+            if known.source == source and known.kept and known.day is not None and 24 * known.day <= now
+        ]
         newest = 24 * (max(days, default=HOURS) + 1)
         return pending | ALWAYS & frozenset(
             range(max(min(asked), min(newest, _midnight(last_look - LATENESS_HOURS))), HOURS)
         )
 
-    def _effects(self, files: list[LogFile], source: str, wanted: Hours, now: int) -> Iterator[Effect]:
-        target = ALWAYS if source == DATED else self._asked(source) | wanted
-        listed = [file for file in files if not file.is_damaged and _is_wanted(file, wanted)]
-        for file, before in self._recognised(listed, source):
+    def _effects(
+        self, files: list[LogFile], source: str, wanted: Hours, now: int, is_overwrite: bool
+    ) -> Iterator[Effect]:
+        asked = self._asked(source) | wanted
+        for file, before in self._recognised(files, source):
+            if not _is_wanted(file, wanted) and not (before and _is_missed(before, wanted, is_overwrite)):
+                continue
             if before is not None or not self._is_being_packed(file, now):
-                after = _read(file, before, target, now)
+                is_taken_whole = source == DATED and (before is None or not before.kept)
+                after = _read(file, before, ALWAYS if is_taken_whole else asked, now)
                 if after != before:
                     yield Effect(before, after)
 
+    def _lost(self, world: World, source: str, wanted: Hours) -> list[Known]:
+        """Content of which rows are wanted that are not kept, and that is nowhere."""
+        found = [known for _, known in self._recognised(world.of(source), source)]
+        return [
+            known
+            for known in self.known
+            if known.source == source and known.lacking & wanted and not any(known is each for each in found)
+        ]
+
     def _recognised(self, files: list[LogFile], source: str) -> list[tuple[LogFile, Known | None]]:
         """The content that files are known as, in place first."""
+        files = [file for file in files if not file.is_damaged]
         free = [known for known in self.known if known.source == source]
         found: dict[str, Known] = {}
         for is_in_place in (True, False):
@@ -205,7 +276,7 @@ class Model:
     def _is_being_packed(self, file: LogFile, now: int) -> bool:
         """A fresh packed file at the side of a known place waits: it may be the same content."""
         original = file.name.removesuffix(".gz")
-        return file.is_packed and file.written >= now and any(known.place == original for known in self.known)
+        return file.is_packed and file.written == now and any(known.place == original for known in self.known)
 
 
 def _midnight(hour: int) -> int:
@@ -214,6 +285,11 @@ def _midnight(hour: int) -> int:
 
 def _is_wanted(file: LogFile, wanted: Hours) -> bool:
     return file.day is None or bool(day_hours(file.day) & wanted)
+
+
+def _is_missed(known: Known, wanted: Hours, is_overwrite: bool) -> bool:
+    """Whether rows are wanted that are not kept of it; or any, where what is kept is to be replaced."""
+    return known.may_hold(wanted if is_overwrite else wanted - known.kept)
 
 
 def _failed(world: World, wanted: dict[str, Hours]) -> Failed:
@@ -237,6 +313,11 @@ def time_of(raw: str) -> datetime | None:
         return None
 
 
+def hour_of(raw: str) -> int | None:
+    at = time_of(raw)
+    return None if at is None else (at - BEGINNING) // timedelta(hours=1)
+
+
 def _best(file: LogFile, candidates: list[Known], is_in_place: bool) -> Known | None:
     """Content that the file begins with, the longest first; a dated place means its file whatever is in it."""
     here = [known for known in candidates if known.place == file.name]
@@ -251,10 +332,17 @@ def _best(file: LogFile, candidates: list[Known], is_in_place: bool) -> Known | 
 def _read(file: LogFile, before: Known | None, target: Hours, now: int) -> Known:
     """Young last lines wait, unless nothing can be missing of them or they were taken before."""
     text = file.text
-    if file.written >= now and not file.is_quiet and not file.is_packed:
+    if file.written == now and not file.is_quiet and not file.is_packed:
         ended = text.rfind("\n") + 1
         taken = before.text if before is not None and text.startswith(before.text) else ""
         text = text if _is_whole(text[ended:]) else max(text[:ended], taken, key=len)
+    if (
+        before is not None
+        and before.kept
+        and before.text == text
+        and not before.may_hold(target - before.kept)
+    ):
+        return replace(before, place=file.name)
     kept = target if before is None else before.kept | target
     return Known(file.source, file.name, file.day, text, kept)
 

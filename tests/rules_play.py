@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import date
 from enum import Enum
 from typing import Any, Protocol
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from rules_model import ALWAYS, EmptyWindow, Hours, Model, Reached, Run
 from rules_world import (
+    BEGINNING,
     DATED,
     UNDATED,
     Advance,
@@ -34,8 +36,14 @@ from rules_world import (
     Replace,
     Rotate,
     World,
+    moment,
 )
 from tailpipe.errors import ConflictError, UsageError
+from tailpipe.lake.coverage import COLLECTED, EMPTY, cover
+from tailpipe.lake.state import PartitionState
+from tailpipe.times import Window
+
+WHOLE = (COLLECTED, EMPTY)
 
 
 class Killed(BaseException):
@@ -95,16 +103,24 @@ class System(Protocol):
 
     def rejects(self) -> dict[str, str]: ...
 
+    def whole_days(self, world: World) -> set[int]:
+        """Days of which coverage says that nothing is missing."""
+        ...
+
 
 @dataclass(frozen=True)
 class Collect:
-    """Times are hours before now. With `trap` something happens at that commit."""
+    """Times are hours before now. With `trap` something happens at that commit.
+
+    The clock of the machine that runs it may be ahead, or behind.
+    """
 
     start_ago: int | None = None
     hours: int | None = None
     sources: tuple[str, ...] = (DATED, UNDATED)
     is_overwrite: bool = False
     trap: tuple[int, Fate] | None = None
+    hours_ahead: int = 0
 
     def run(self, now: int) -> Run:
         start = None if self.start_ago is None else now - self.start_ago
@@ -128,14 +144,26 @@ def play(operations: Sequence[Operation], world: World, system: System) -> None:
     for operation in operations:
         match operation:
             case Collect():
-                _collect(operation, world, model, system)
+                with _clock(world, operation.hours_ahead):
+                    _collect(operation, world, model, system)
+                _assert_honest(world, model, system)
             case Delete(start_ago, hours):
                 start = None if start_ago is None else world.now - start_ago
                 system.delete(start, None if start is None else start + hours)
                 model.delete(_hours(start, hours))
                 _compare(model, system)
+                _assert_honest(world, model, system)
             case _:
                 operation.apply(world)
+
+
+@contextmanager
+def _clock(world: World, hours_ahead: int) -> Iterator[None]:
+    world.now += hours_ahead
+    try:
+        yield
+    finally:
+        world.now -= hours_ahead
 
 
 def _hours(start: int | None, hours: int) -> Hours:
@@ -189,6 +217,13 @@ def _compare(model: Model, system: System) -> None:
     _assert_equal(Counter(system.rejects().values()), model.rejects())
 
 
+def _assert_honest(world: World, model: Model, system: System) -> None:
+    """No day is called whole that nobody has looked at, or of which a known file has rows that are not kept."""
+    whole = system.whole_days(world)
+    assert not whole & model.days_with_rows_not_kept()
+    assert whole <= model.days_looked_at(world.now)
+
+
 def _assert_equal(found: Counter[str], expected: Counter[str]) -> None:
     too_many, missing = found - expected, expected - found
     assert not too_many
@@ -212,16 +247,23 @@ def assert_deaths_leave_no_trace(
     """A run that dies at one of its commits, and then runs again, ends in the same table as one that does not."""
     for operation in operations:
         if isinstance(operation, Collect):
-            run = operation.run(world.now)
-            with suppress(Killed, UsageError):
-                mortal.collect(world, run, Trap(*operation.trap) if operation.trap else Trap())
-            for system in (mortal, immortal):
-                with suppress(UsageError):
-                    system.collect(world, run, Trap())
+            with _clock(world, operation.hours_ahead):
+                run = operation.run(world.now)
+                with suppress(Killed, UsageError):
+                    mortal.collect(world, run, Trap(*operation.trap) if operation.trap else Trap())
+                for system in (mortal, immortal):
+                    with suppress(UsageError):
+                        system.collect(world, run, Trap())
             assert mortal.rows() == immortal.rows()
             assert mortal.rejects() == immortal.rejects()
         elif not isinstance(operation, Delete):
             operation.apply(world)
+
+
+def whole_days(state: PartitionState, rows: Mapping[date, int], world: World) -> set[int]:
+    window = Window(BEGINNING, moment(world.now))
+    whole = (day.date for day in cover(state, rows, window, moment(world.now)) if day.state in WHOLE)
+    return {(day - BEGINNING.date()).days for day in whole}
 
 
 def weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.SearchStrategy[Any]:
@@ -231,7 +273,12 @@ def weighted(choices: Sequence[tuple[int, st.SearchStrategy[Any]]]) -> st.Search
 
 
 ago = st.sampled_from([0, 5, 20, 30, 50, 75, 100, 130, 170, 200])
-line = st.builds(Line, st.one_of(ago, st.integers(-3, 24 * 8)), st.sampled_from([False, False, True]))
+line = st.builds(
+    Line,
+    st.one_of(ago, st.integers(-3, 24 * 8)),
+    st.sampled_from([False, False, True]),
+    st.sampled_from([0, 0, 0, -1, 1, -3]),
+)
 entries = st.builds(
     Entry,
     st.lists(line, min_size=1, max_size=3).map(tuple),
@@ -249,6 +296,7 @@ collects = weighted(
         (1, st.builds(Collect, st.just(24 * 9), trap=traps)),
         (3, st.builds(Collect, ago, lengths, sources, st.sampled_from([False, False, True]), traps)),
         (1, st.builds(Collect, st.none(), st.integers(-100, 12), sources, st.booleans())),
+        (1, st.builds(Collect, sources=sources, hours_ahead=st.sampled_from([30, 24 * 40, -50]))),
     ]
 )
 deletes = weighted([(4, st.builds(Delete, ago, st.integers(1, 60))), (1, st.just(Delete()))])
@@ -276,11 +324,19 @@ happenings = weighted(
 beginnings: st.SearchStrategy[list[Happening]] = st.builds(
     list.__add__, st.lists(new_dated, max_size=3), st.lists(new_undated, min_size=1, max_size=2)
 )
-rounds = st.tuples(st.lists(happenings, max_size=2), weighted([(4, collects), (1, deletes)]))
+# What was deleted is asked for again, by the window that it was deleted by or another that begins with it.
+again = st.builds(
+    lambda ago, hours, more: [Delete(ago, hours), Collect(ago, None if more is None else hours + more)],
+    ago,
+    st.integers(1, 60),
+    st.sampled_from([0, 0, 24, None]),
+)
+one = weighted([(4, collects), (1, deletes)]).map(lambda operation: [operation])
+rounds = st.tuples(st.lists(happenings, max_size=2), weighted([(6, one), (1, again)]))
 operations: st.SearchStrategy[list[Operation]] = st.builds(
     lambda beginning, rounds: [
         *beginning,
-        *(operation for done, run in rounds for operation in (*done, run)),
+        *(operation for done, runs in rounds for operation in (*done, *runs)),
     ],
     beginnings,
     st.lists(rounds, min_size=3, max_size=7),

@@ -14,7 +14,7 @@ from itertools import count
 from pathlib import Path
 
 BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
-HOURS = 24 * 120
+HOURS = 24 * 200
 LOOKBACK_HOURS = 24 * 6
 LATENESS_HOURS = 24 * 2
 DATED, UNDATED = "file", "file_2"
@@ -51,10 +51,14 @@ def day_hours(day: int) -> frozenset[int]:
 
 @dataclass(frozen=True)
 class Line:
-    """What a line of a log is about: `hours_ago`, counted from now or from the end of the file's day."""
+    """What a line of a log is about: `hours_ago`, counted from now or from the end of the file's day.
+
+    In a file with a day it may be so many days astray.
+    """
 
     hours_ago: int
     is_bad: bool = False
+    days_astray: int = 0
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ class World:
 
     def _line(self, line: Line, day: int | None) -> str:
         number = next(self.numbers)
-        last = self.now if day is None else 24 * day + 23
+        last = self.now if day is None else 24 * (day + line.days_astray) + 23
         at = moment(last - line.hours_ago % (24 * 9 if day is None else 24)) + timedelta(minutes=number % 60)
         fields = {"number": number, "at": "never" if line.is_bad else f"{at:%Y-%m-%dT%H:%M:%SZ}"}
         return json.dumps({**fields, "level": f"l{number % 3}", "size": number * 7}) + "\n"

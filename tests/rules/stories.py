@@ -52,6 +52,12 @@ def planned_units(home: Home, *arguments: str) -> dict[str, list[str]]:
     return {part["partition"]: [unit["unit"] for unit in part["units"]] for part in plan["partitions"]}
 
 
+def coverage(home: Home) -> dict[str, str]:
+    """What the command says of each day."""
+    report = json.loads(home.run("coverage", "--output", "json").stdout)
+    return {day["date"]: day["state"] for part in report["partitions"] for day in part["days"]}
+
+
 def rows(home: Home, *columns: str, version: int | None = None) -> list[tuple[Any, ...]]:
     """What a snapshot of the table holds; the newest unless told."""
     location = home.data / TABLE

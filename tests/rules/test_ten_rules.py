@@ -18,6 +18,7 @@ from stories import (
     TWO_SOURCES,
     actions,
     collect,
+    coverage,
     dated,
     day_lines,
     days,
@@ -80,13 +81,19 @@ def test_rule_01_window_as_people_write_it(home: Home, start: str, end: str, win
 
 
 def test_rule_01_window_before_now_in_every_unit(home: Home) -> None:
+    """Hours and minutes are exact, longer ones begin with their day."""
     home.configure(APP)
     home.write("app.jsonl", day_lines(JUNE[0], 1))
-    for unit, length in {"W": 7 * 86_400, "H": 3600, "M": 60}.items():
-        now = datetime.now(UTC)
-        (partition,) = collect(home, "--dry-run", "--from", f"T-3{unit}")["partitions"]
-        late = datetime.fromisoformat(partition["window"]["from"]) - (now - timedelta(seconds=3 * length))
-        assert timedelta() <= late < timedelta(seconds=30), unit
+
+    def start(text: str) -> datetime:
+        (partition,) = collect(home, "--dry-run", "--from", text)["partitions"]
+        return datetime.fromisoformat(partition["window"]["from"])
+
+    for unit, length in {"H": 3600, "M": 60}.items():
+        late = start(f"T-3{unit}") - (datetime.now(UTC) - timedelta(seconds=3 * length))
+        assert timedelta(seconds=-30) < late <= timedelta(), unit
+    assert start("T-3W").isoformat() == f"{days_ago(21)}T00:00:00+00:00"
+    assert start("T-1d").isoformat() == f"{days_ago(1)}T00:00:00+00:00"
     assert home.run("collect", "--from", "T-3x").returncode == 2
 
 
@@ -385,6 +392,41 @@ def test_rule_09_explain_why_nothing_was_stored(home: Home) -> None:
     outside = home.run("collect", "app_log.two", "--from", "2024-07-01")
     assert f"newest: {home.logs}/{JUNE[2]}.jsonl" in outside.stdout
     assert "hint: the window is 2024-07-01 00:00 to now; --from and --to choose another" in outside.stdout
+
+
+def test_rule_09_no_day_is_called_complete_of_which_rows_are_missing(home: Home) -> None:
+    """The file of the second day begins with a row of the first. The hint of coverage brings all back."""
+    home.configure(DATED)
+    first, second, third = (days_ago(count) for count in (6, 5, 4))
+    home.write(f"{first}.jsonl", day_lines(first, 2))
+    path = home.write(f"{second}.jsonl", line(f"{first}T23:59:00Z") + day_lines(second, 2))
+    home.write(f"{third}.jsonl", day_lines(third, 2))
+    collect(home)
+    assert set(coverage(home).values()) == {"collected", "empty"}
+    whole = {first: 3, second: 2, third: 2}
+    assert days(home) == whole
+
+    home.run("partition", "delete", "app_log.one", "--from", first, "--to", first, "--force")
+    collect(home)
+    assert days(home) == {second: 2, third: 2}
+    assert coverage(home)[first] == "missing"
+    (hint,) = re.findall(r"hint: tailpipe (.*)", home.run("coverage").stdout)
+    assert hint.split()[-4:] == ["--from", first, "--to", first]
+    summary = home.run(*hint.split())
+    assert "2 artifacts" in summary.stdout
+    assert days(home) == whole
+    assert set(coverage(home).values()) == {"collected", "empty"}
+
+    home.run("partition", "delete", "app_log.one", "--from", first, "--to", first, "--force")
+    path.unlink()
+    told = home.run(*hint.split()).stdout
+    assert (
+        f"1 artifact no longer there has rows of the window that are not in the lake, for example {path}"
+        in told
+    )
+    assert days(home) == {first: 2, second: 2, third: 2}
+    assert coverage(home)[first] == "partial"
+    assert f"not all rows of it are kept, and gone from the source: {path}" in home.run("coverage").stdout
 
 
 def test_rule_09_explain_before_it_is_done(home: Home) -> None:

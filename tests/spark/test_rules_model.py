@@ -27,14 +27,17 @@ from rules_play import (
     divided_windows,
     operations,
     play,
+    whole_days,
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect import record
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
-from tailpipe.lake.catalog import reject_files
+from tailpipe.lake.catalog import partition_states, reject_files
+from tailpipe.lake.contents import rows_per_day
 from tailpipe.lake.deletion import delete_window
 from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
 
 EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "30"))
@@ -77,6 +80,11 @@ class InLake:
         by_id = {row["id"]: row["raw"] for row in rows}
         assert len(by_id) == len(rows)
         return by_id
+
+    def whole_days(self, world: World) -> set[int]:
+        states = partition_states(self.place.data, TABLE)
+        rows = rows_per_day(self.place.data, TABLE).get("p", {})
+        return whole_days(states.get("p", PartitionState()), rows, world)
 
 
 def _raw(row: dict[str, Any]) -> str:

@@ -116,7 +116,7 @@ def _hint(report: Report) -> str | None:
     if not report.days:
         return None if report.is_known else " ".join(words)
     wanting = [
-        day.date for day in report.days if day.state in (FAILED, PARTIAL, MISSING) and not day.is_waiting
+        day.date for day in report.days if day.state in (FAILED, PARTIAL, MISSING) and not day.is_stuck
     ]
     if not wanting:
         return " ".join(words) if report.failures else None

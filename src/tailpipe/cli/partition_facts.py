@@ -24,9 +24,10 @@ def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) 
     state = partition_states(data_dir, table, lambda name: name == partition).get(partition)
     if state is None:
         return {}
-    waiting = [record.location for record in state.artifacts.values() if record.waiting_bytes]
+    kept = [record for record in state.artifacts.values() if record.kept]
+    waiting = [record.location for record in kept if record.waiting_bytes]
     return {
-        "artifacts": len(state.artifacts),
+        "artifacts": len(kept),
         "waiting_for_line_end": waiting,
         "rejects": quarantined(data_dir, table, state),
         **_last_run(partition_runs(data_dir, table, partition)),

@@ -150,6 +150,18 @@ def _print_remarks(partition: PartitionOutcome) -> None:
             tell(
                 f"{source}{artifacts} of the window no longer there; what was collected of {pronoun} is kept"
             )
+        if listing.lost:
+            artifacts = counted(listing.lost, "artifact")
+            has = "has" if listing.lost == 1 else "have"
+            tell(
+                f"{source}{artifacts} no longer there {has} rows of the window that are not in the lake, "
+                f"for example {listing.lost_example}"
+            )
+        if listing.doubted:
+            tell(
+                f"{source}an earlier run says it looked up to {listing.doubted}, which is after now: a clock was "
+                "wrong. All that was asked for was looked at again"
+            )
     went_on = sum(unit.went_on for unit in partition.done)
     if went_on:
         pronoun = "it" if went_on == 1 else "them"

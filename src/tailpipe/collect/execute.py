@@ -189,7 +189,7 @@ class PartitionRun:
     def _known_by_day(self) -> dict[date | None, list[ArtifactRecord]]:
         by_day: dict[date | None, list[ArtifactRecord]] = {}
         for record in self.plan.state.artifacts.values():
-            if record.span is not None:
+            if record.span is not None and record.kept:
                 by_day.setdefault(record.span.start.date(), []).append(record)
         return by_day
 

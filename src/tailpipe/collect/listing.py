@@ -21,7 +21,8 @@ class Listing:
     `matched` are those that could be logs of this source: they fit the layout, and can be read. `twice` are new to
     this source and were collected by another one of the partition. `skip_examples` and `skip_hints` are by reason,
     as `skipped` is. `folders_outside` were not looked into. `failures` tell what could not be listed. `unended` are
-    known but for a last line that still waits for its end.
+    known but for a last line that still waits for its end. `lost` have rows of the window that are not kept, and are
+    not in the source any more. `doubted` is a time after now up to which an earlier run says it looked.
     """
 
     source: str
@@ -47,3 +48,6 @@ class Listing:
     unended_example: str | None = None
     replaced_example: str | None = None
     newest: str | None = None
+    lost: int = 0
+    lost_example: str | None = None
+    doubted: str | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from enum import Enum
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, wanted_windows
 from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.columns import id_prefix
+from tailpipe.lake.extent import extent, may_hold
 from tailpipe.lake.manifest import ArtifactRecord, Windows
 from tailpipe.lake.state import Key, PartitionState, without
 from tailpipe.sources.artifact import FOLDER_OUTSIDE, Artifact, Listed, Recognising, Skipped, Unlisted
@@ -89,7 +90,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class PartitionPlan:
-    """Units in the order in which they run. `renamed` are records of content that only lies elsewhere now.
+    """Units in the order in which they run. `renamed` are records of content that only lies elsewhere now, or nowhere.
 
     `asked` are, by source, the windows that this run wants.
     """
@@ -137,10 +138,13 @@ def plan_partition(
         )
         for number, feed in enumerate(target.feeds)
     ]
+    configured = {source.name for source in target.config.sources}
     for plan in plans:
-        plan.look()
-    orphans = _orphans(target, state, plans)
-    listings = tuple(plan.run(orphans) for plan in plans)
+        plan.look(configured)
+    orphans = _orphans(configured, state, plans)
+    found = [plan.run(orphans) for plan in plans]
+    seen = {key for plan in plans for key in plan.seen}
+    listings = tuple(plan.lose(listing, seen) for plan, listing in zip(plans, found, strict=True))
     planned = [item for plan in plans for item in plan.planned]
     windows = [window for plan in plans for window in plan.wanted.windows]
     return PartitionPlan(
@@ -155,14 +159,15 @@ def plan_partition(
     )
 
 
-def _orphans(target: Target, state: PartitionState, plans: Sequence[_FeedPlan]) -> dict[Key, ArtifactRecord]:
+def _orphans(
+    configured: set[str], state: PartitionState, plans: Sequence[_FeedPlan]
+) -> dict[Key, ArtifactRecord]:
     """Records of sources that are not there any more, or no longer show what the records are of.
 
     A source without a label is named by its number: one that is put before it takes its name. What is shown by another
     source now is still the same artifact. Sources that this run leaves alone keep theirs.
     """
-    configured = {source.name for source in target.config.sources}
-    records = state.artifacts.values()
+    records = [record for record in state.artifacts.values() if record.kept]
     if len(configured) == 1 and all(record.source in configured for record in records):
         return {}
     # A source that could not be listed to its end may still have what it did not show.
@@ -203,13 +208,25 @@ class _FeedPlan:
     hints: dict[str, str] = field(default_factory=dict)
     failures: list[ListingFailure] = field(default_factory=list)
     folders_outside: int = 0
+    seen: set[Key] = field(default_factory=set)
     known: int = 0
     moved: int = 0
     twice: int = 0
     unended: int = 0
 
-    def look(self) -> None:
-        """Lists the source. Whatever breaks in it costs this source alone."""
+    def look(self, configured: set[str]) -> None:
+        """Lists the source, also where artifacts lie that are to be read for rows of another day than their own.
+
+        Whatever breaks in it costs this source alone. Records of sources that are not configured any more may be of
+        what this one shows.
+        """
+        self.wanted = self.wanted.reaching(
+            record.span
+            for record in self.state.artifacts.values()
+            if (record.source == self.feed.source.name or record.source not in configured)
+            and record.span is not None
+            and self._is_missed(record)
+        )
         try:
             for item in self.feed.source.list(self.wanted.listed):
                 self._see(item)
@@ -258,7 +275,8 @@ class _FeedPlan:
         )
         for sighting in sightings:
             self._consider(sighting, shape)
-            if orphans and sighting.record is not None:
+            if sighting.record is not None:
+                self.seen.add(sighting.record.key)
                 orphans.pop(sighting.record.key, None)
         newest = max(found, key=_recency, default=None)
         actions = Counter(item.action for item in self.planned)
@@ -286,7 +304,23 @@ class _FeedPlan:
             unended_example=self.examples.get("unended"),
             replaced_example=self.examples.get("replaced"),
             newest=newest.location if newest else self.newest_outside,
+            doubted=self.wanted.doubted.isoformat() if self.wanted.doubted else None,
         )
+
+    def lose(self, listing: Listing, seen: set[Key]) -> Listing:
+        """Notes known artifacts with wanted rows that are not kept, and that no source shows."""
+        if self.failures:
+            return listing
+        lost = [
+            record
+            for record in self.state.artifacts.values()
+            if record.source == self.feed.source.name
+            and record.key not in seen
+            and self.wanted.misses(record)
+        ]
+        self.renamed += [msgspec.structs.replace(each, is_gone=True) for each in lost if not each.is_gone]
+        example = max((record.location for record in lost), default=None)
+        return replace(listing, lost=len(lost), lost_example=example)
 
     def _skip(self, reason: str, item: Artifact | Skipped) -> None:
         self.skipped[reason] += 1
@@ -304,7 +338,7 @@ class _FeedPlan:
         if sighting.relation is Relation.WAITING:
             self._skip("waiting", artifact)
             return
-        target = self._target_windows(artifact)
+        target = self._target_windows(artifact, sighting.record)
         if target is None and sighting.relation is not Relation.SAME:
             is_late = artifact.span is not None and self.wanted.is_late(artifact.span)
             self._skip("late" if is_late else "outside window", artifact)
@@ -336,22 +370,32 @@ class _FeedPlan:
             return False
         return record.kept == (_ALL if sighting.artifact.span else self.wanted.asked)
 
-    def _target_windows(self, artifact: Artifact) -> Windows | None:
+    def _target_windows(self, artifact: Artifact, record: ArtifactRecord | None) -> Windows | None:
         """Windows of the artifact's rows that should be in the lake; None where it is not wanted now.
 
         A dated artifact is wanted whole. One without a date is wanted for all that was ever asked of its source, so
-        that the order of runs does not matter.
+        that the order of runs does not matter; and so is what was taken out of a dated one.
         """
         if artifact.span is None:
             return self.wanted.asked
-        return _ALL if self.wanted.includes(artifact.span) else None
+        if not self.wanted.includes(artifact.span) and not (record and self._is_missed(record)):
+            return None
+        return self.wanted.asked if record and record.kept else _ALL
+
+    def _is_missed(self, record: ArtifactRecord) -> bool:
+        """Whether rows of it are wanted, whatever its path says; when overwriting, also those that are kept."""
+        if self.is_overwrite:
+            return may_hold(record, self.wanted.windows)
+        return self.wanted.misses(record)
 
     def _plan(self, sighting: Sighting, target: Windows, shape: str) -> PlannedArtifact | None:
         artifact, record = sighting.artifact, sighting.record
-        if record is None:
-            return self._reading(sighting, Action.TAKE, target, target)
+        if record is None or not record.kept:
+            return self._reading(sighting, Action.TAKE, target, target) if target else None
         kept = merge([*record.kept, *target])
         missing = without(target, record.kept)
+        if not may_hold(record, missing):
+            missing = ()
         if self.is_overwrite and target and self._is_touched(record):
             return self._reading(sighting, Action.REPLACE, kept, kept)
         if sighting.relation is Relation.SAME:
@@ -364,13 +408,12 @@ class _FeedPlan:
         return self._reading(sighting, Action.REPLACE, kept, kept)
 
     def _is_touched(self, record: ArtifactRecord) -> bool:
-        """Whether an overwritten window reaches what was stored of the artifact."""
-        if record.span is not None:
-            return self.wanted.includes(record.span)
-        if record.first is None or record.last is None:
+        """Whether an overwritten window reaches rows of the artifact, or its day."""
+        if record.span is not None and self.wanted.includes(record.span):
             return True
-        rows = Window(record.first, record.last + timedelta.resolution)
-        return any(window.overlaps(rows) for window in self.wanted.windows)
+        # Rejects may be rows of any time when they are read anew.
+        is_anywhere = record.span is None and (record.rejected or extent(record) is None)
+        return bool(is_anywhere) or may_hold(record, self.wanted.windows)
 
     def _can_read_on(self, artifact: Artifact, record: ArtifactRecord) -> bool:
         source = self.feed.source
@@ -411,16 +454,19 @@ class _FeedPlan:
     def _other_sources(self) -> dict[tuple[str, str], str]:
         """Names of the sources that collected an artifact, by its place and version."""
         own = self.feed.source.name
-        records = self.state.artifacts.values()
         return {
-            (record.location, record.version): record.source for record in records if record.source != own
+            (record.location, record.version): record.source
+            for record in self.state.artifacts.values()
+            if record.source != own and record.kept
         }
 
     def _gone(self, sightings: Iterable[Sighting]) -> int:
         """Artifacts of the window that the source no longer has: what was collected of them stays."""
         seen = {sighting.identity for sighting in sightings}
         own = (record for record in self.state.artifacts.values() if record.source == self.feed.source.name)
-        return sum(record.identity not in seen and self._is_touched(record) for record in own)
+        return sum(
+            record.identity not in seen and bool(record.kept) and self._is_touched(record) for record in own
+        )
 
 
 def _recency(artifact: Artifact) -> tuple[datetime, str]:

@@ -59,7 +59,8 @@ class Ending:
         return (
             bool(self.outcome.done or self.outcome.failed or self.plan.renamed or state.failures)
             or last is None
-            or self.finished_at - last.finished_at >= IDLE_INTERVAL
+            or abs(self.finished_at - last.finished_at) >= IDLE_INTERVAL
+            or any(listing.doubted for listing in self.plan.listings)
             or any(
                 without(windows, state.asked.get(source, ())) for source, windows in self.plan.asked.items()
             )
@@ -120,7 +121,7 @@ def snapshot(partition: str, run: str, state: PartitionState) -> Change:
         rejects=state.reject_files,
         artifacts=tuple(state.artifacts.values()),
         asked=state.asked,
-        covered=state.covered,
+        covered=state.claimed,
         failures=state.failures,
         report=state.last_run,
         is_snapshot=True,

@@ -11,6 +11,8 @@ import msgspec
 
 from tailpipe.collect.outcome import Rows
 from tailpipe.collect.retry_plan import RetriedArtifact
+from tailpipe.collect.tally import first_of, last_of
+from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.manifest import ArtifactRecord
 
@@ -24,6 +26,7 @@ class _Counts:
     outside: int = 0
     rejected: int = 0
     times: list[int] = field(default_factory=list)
+    all_times: list[int] = field(default_factory=list)
 
     @property
     def rows(self) -> Rows:
@@ -57,6 +60,7 @@ class RetryTally:
         counts.outside += fact.outside
         counts.rejected += fact.rejected
         counts.times += [moment for moment in (fact.first, fact.last) if moment is not None]
+        counts.all_times += [moment for moment in (fact.oldest, fact.newest) if moment is not None]
 
     @property
     def rows(self) -> Rows:
@@ -74,13 +78,18 @@ class RetryTally:
 def _updated(record: ArtifactRecord, counts: _Counts) -> ArtifactRecord:
     """Its records are the same ones; some of them are no longer rejected."""
     rows = counts.rows
-    times = [_EPOCH + timedelta(microseconds=moment) for moment in counts.times]
+    times, all_times = (
+        [_EPOCH + timedelta(microseconds=moment) for moment in moments]
+        for moments in (counts.times, counts.all_times)
+    )
     return msgspec.structs.replace(
         record,
         stored=record.stored + rows.stored,
         filtered=record.filtered + rows.filtered - rows.outside,
         outside=record.outside + rows.outside,
         rejected=record.rejected - rows.read + rows.rejected,
-        first=min((moment for moment in (record.first, *times) if moment), default=None),
-        last=max((moment for moment in (record.last, *times) if moment), default=None),
+        first=first_of(record.first, *times),
+        last=last_of(record.last, *times),
+        oldest=None if is_untold(record) else first_of(record.oldest, *all_times),
+        newest=None if is_untold(record) else last_of(record.newest, *all_times),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -13,6 +14,7 @@ from tailpipe.collect.outcome import Rows
 from tailpipe.collect.plan import Action, PlannedArtifact, Unit
 from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.target import Target
+from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.manifest import ArtifactRecord
 
@@ -107,15 +109,15 @@ def add_facts(
 def _sum(a: RowsFact | None, b: RowsFact) -> RowsFact:
     if a is None:
         return b
-    firsts = [fact.first for fact in (a, b) if fact.first is not None]
-    lasts = [fact.last for fact in (a, b) if fact.last is not None]
     return RowsFact(
         b.slot,
         a.stored + b.stored,
         a.outside + b.outside,
         a.rejected + b.rejected,
-        min(firsts, default=None),
-        max(lasts, default=None),
+        first_of(a.first, b.first),
+        last_of(a.last, b.last),
+        first_of(a.oldest, b.oldest),
+        last_of(a.newest, b.newest),
     )
 
 
@@ -131,10 +133,14 @@ def _record(
     """What is known of the artifact after this reading, together with what was known before."""
     artifact, known = planned.artifact, planned.record
     total, first, last = rows, _moment(span.first), _moment(span.last)
+    oldest, newest = _moment(span.oldest), _moment(span.newest)
     if known is not None and planned.action in (Action.READ_ON, Action.WIDEN):
         total = _total(known, rows, is_reread=planned.action is Action.WIDEN)
-        first = min((moment for moment in (known.first, first) if moment), default=None)
-        last = max((moment for moment in (known.last, last) if moment), default=None)
+        first, last = first_of(known.first, first), last_of(known.last, last)
+        if planned.action is Action.READ_ON and is_untold(known):
+            oldest = newest = None
+        else:
+            oldest, newest = first_of(known.oldest, first, oldest), last_of(known.newest, last, newest)
     return ArtifactRecord(
         source=planned.source(target),
         identity=planned.identity,
@@ -159,6 +165,8 @@ def _record(
         last=last,
         collected_at=now,
         run=run,
+        oldest=oldest,
+        newest=newest,
     )
 
 
@@ -185,6 +193,15 @@ def _without_line(
     name = "stored" if id in replacement.rows_found else name
     name = "rejected" if id in replacement.rejects_found else name
     return msgspec.structs.replace(record, rows=record.rows - 1, **{name: getattr(record, name) - 1})
+
+
+def first_of(*times: Any) -> Any:
+    """The least of moments, or of numbers; None counts for nothing."""
+    return min((time for time in times if time is not None), default=None)
+
+
+def last_of(*times: Any) -> Any:
+    return max((time for time in times if time is not None), default=None)
 
 
 def _moment(microseconds: int | None) -> datetime | None:

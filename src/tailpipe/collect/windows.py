@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tailpipe.errors import UsageError
-from tailpipe.lake.manifest import Windows
-from tailpipe.lake.state import PartitionState, without
+from tailpipe.lake.extent import lacks
+from tailpipe.lake.manifest import ArtifactRecord, Windows
+from tailpipe.lake.state import PartitionState, believed, without
 from tailpipe.times import Lookback, Window, merge, subtract
 
 DEFAULT_LOOKBACK = "30d"
@@ -39,12 +40,14 @@ class Horizons:
 class Wanted:
     """`windows` are those of which artifacts are read, `listed` is what is looked at, `asked` all ever asked for.
 
-    Artifacts that were asked for once, but are not in `windows`, come too late.
+    Artifacts that were asked for once, but are not in `windows`, come too late. `doubted` is a moment after now up to
+    which the source is said to be covered.
     """
 
     windows: Windows
     listed: Window
     asked: Windows
+    doubted: datetime | None = None
 
     def includes(self, span: Window) -> bool:
         return any(span.overlaps(window) for window in self.windows)
@@ -52,12 +55,25 @@ class Wanted:
     def is_late(self, span: Window) -> bool:
         return any(span.overlaps(window) for window in self.asked)
 
+    def misses(self, record: ArtifactRecord) -> bool:
+        """Whether the artifact may have rows of the windows that are not kept."""
+        return lacks(record, self.windows)
+
+    def reaching(self, spans: Iterable[Window | None]) -> Wanted:
+        """The same, with a look at where artifacts lie that have rows of the windows."""
+        reached = [self.listed, *(span for span in spans if span is not None)]
+        hull = Window(min(span.start for span in reached), max(span.end for span in reached))
+        return replace(self, listed=hull)
+
 
 def wanted_windows(
     state: PartitionState, source: str, asked: AskedWindow, horizons: Horizons, now: datetime
 ) -> Wanted:
-    """`--from` and `--to` mean what they say. Without them a source goes on from its last collected point."""
-    known = state.asked.get(source, ())
+    """`--from` and `--to` mean what they say. Without them a source goes on from its last collected point.
+
+    What nobody can have asked for yet was asked for by a wrong clock.
+    """
+    known = tuple(window for window in state.asked.get(source, ()) if window.start <= now)
     if asked.start is not None or not known:
         window = Window(asked.start or now - horizons.lookback, asked.end or END_OF_TIME)
         windows: Windows = (window,)
@@ -75,7 +91,9 @@ def wanted_windows(
             f"the window is empty: without --from it begins {begins:%Y-%m-%d %H:%M}, which is not before --to.",
             hint="give --from too",
         )
-    return Wanted(windows, listed, merge([*known, *windows]))
+    claims = state.covered.get(source, ())
+    doubted = max(window.end for window in claims) if claims and not believed(claims, now) else None
+    return Wanted(windows, listed, merge([*state.asked.get(source, ()), *windows]), doubted)
 
 
 def _going_on(
@@ -85,17 +103,20 @@ def _going_on(
 
     Artifacts may be late for the last run, however long ago that was: the horizon lies before its end.
     """
-    covered = state.covered.get(source, ())
+    covered = believed(state.covered.get(source, ()), now)
     horizon = min([now, *([max(window.end for window in covered)] if covered else [])]) - lateness
-    ends = [record.span.end for record in state.artifacts.values() if record.source == source and record.span]
+    ends = [
+        record.span.end
+        for record in state.artifacts.values()
+        if record.source == source and record.kept and record.span and record.span.start <= now
+    ]
     point = min([horizon, *([max(ends)] if ends else [])])
     return merge([*pending(known, covered, now), Window(max(point, known[0].start), END_OF_TIME)])
 
 
 def pending(asked: Iterable[Window], covered: Windows, now: datetime) -> Windows:
     """What was asked for up to now and is not covered. A claim that reaches beyond now was made by a wrong clock."""
-    if any(window.end > now for window in covered):
-        covered = ()
+    covered = believed(covered, now)
     past = (Window(window.start, min(window.end, now)) for window in asked)
     return merge(part for window in past if not window.is_empty for part in subtract(window, covered))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+from tailpipe.lake.extent import lacking
 from tailpipe.lake.manifest import ArtifactRecord, Failure, Windows
-from tailpipe.lake.state import PartitionState, failed_day
+from tailpipe.lake.state import PartitionState, believed, failed_day
 from tailpipe.times import Window, day_window, days, merge, midnight, subtract
 
 COLLECTED = "collected"
@@ -17,13 +18,15 @@ PARTIAL = "partial"
 MISSING = "missing"
 FAILED = "failed"
 STATES = (COLLECTED, EMPTY, PARTIAL, MISSING, FAILED)
+_MAX_NAMES = 3
 
 
 @dataclass(frozen=True)
 class Day:
     """One UTC day. `rejected` counts records of artifacts that belong to the day by their path.
 
-    `is_waiting` says that nothing but the end of a last line is missing, so that no run can make it whole yet.
+    `is_stuck` says that no run can make it whole as things are: nothing but the end of a last line is missing, or rows
+    of artifacts that are gone from their source.
     """
 
     date: date
@@ -31,7 +34,7 @@ class Day:
     rows: int = 0
     rejected: int = 0
     reason: str | None = None
-    is_waiting: bool = False
+    is_stuck: bool = False
 
 
 def known_days(state: PartitionState, rows: Mapping[date, int], now: datetime) -> Window | None:
@@ -46,9 +49,11 @@ def known_days(state: PartitionState, rows: Mapping[date, int], now: datetime) -
 
 def cover(state: PartitionState, rows: Mapping[date, int], window: Window, now: datetime) -> tuple[Day, ...]:
     """The days that the window touches, up to today, oldest first. Every source that was ever asked counts."""
-    first = midnight(window.start.date())
-    window = Window(first, min(window.end, day_window(now.date()).end))
-    return _Judge(state, rows, window, now).days()
+    window = Window(window.start, min(window.end, day_window(now.date()).end))
+    touched = days(window)
+    if not touched:
+        return ()
+    return _Judge(state, rows, Window(midnight(touched[0]), day_window(touched[-1]).end), now).days()
 
 
 def failures_by_day(state: PartitionState) -> dict[date, Failure]:
@@ -69,21 +74,27 @@ class _Judge:
         self.sources = tuple(state.asked)
         self.failures = failures_by_day(state)
         self.asked = _touched(merge(part for parts in state.asked.values() for part in parts), window)
-        self.newest = _newest(state.covered.values(), now)
+        covered = {source: believed(windows, now) for source, windows in state.covered.items()}
+        doubted = [windows[-1].end for source, windows in state.covered.items() if windows != covered[source]]
+        self.doubted = max(doubted, default=None)
+        self.newest = _newest(covered.values(), now)
         self.gaps = {
-            source: _gaps_by_day(state.covered.get(source, ()), window, self.newest)
-            for source in self.sources
+            source: _gaps_by_day(covered.get(source, ()), window, self.newest) for source in self.sources
         }
-        self.waiting = _waiting(state.artifacts.values())
-        self.rejected = _rejected(state.artifacts.values())
+        records = [record for record in state.artifacts.values() if record.kept]
+        self.waiting = _waiting(records)
+        self.rejected = _rejected(records)
+        self.lacking = _lacking([record for record in state.artifacts.values() if not record.is_gone], window)
+        self.lost = _lacking([record for record in state.artifacts.values() if record.is_gone], window)
 
     def days(self) -> tuple[Day, ...]:
         return tuple(self._day(day) for day in days(self.window))
 
     def _day(self, day: date) -> Day:
         state, reason = self._state(day)
-        is_waiting = state == PARTIAL and not self._gaps(day) and bool(self.sources)
-        return Day(day, state, self.rows.get(day, 0), self.rejected.get(day, 0), reason, is_waiting)
+        is_open = bool(self._gaps(day)) or day in self.lacking
+        is_stuck = state == PARTIAL and not is_open and bool(self.sources)
+        return Day(day, state, self.rows.get(day, 0), self.rejected.get(day, 0), reason, is_stuck)
 
     def _state(self, day: date) -> tuple[str, str | None]:
         if day in self.failures:
@@ -91,6 +102,9 @@ class _Judge:
         gaps = self._gaps(day)
         if self.sources and not gaps:
             return self._covered(day)
+        if self.doubted and day in self.asked:
+            claim = f"a run whose clock was ahead says it looked up to {self.doubted:%Y-%m-%d %H:%M}"
+            return PARTIAL if self.rows.get(day) else MISSING, f"{claim}; the next one looks again"
         if gaps and not all(self._is_whole(parts, day) for parts in gaps.values()):
             return PARTIAL, f"not covered: {self._gap_text(gaps, day)}"
         if len(gaps) < len(self.sources):
@@ -103,6 +117,10 @@ class _Judge:
         files = self.waiting.get(day)
         if files:
             return PARTIAL, f"waiting for the end of the last line: {', '.join(files)}"
+        if day in self.lacking:
+            return PARTIAL, f"not all rows of it are kept: {_names(self.lacking[day])}"
+        if day in self.lost:
+            return PARTIAL, f"not all rows of it are kept, and gone from the source: {_names(self.lost[day])}"
         return (COLLECTED if self.rows.get(day) else EMPTY), None
 
     def _gaps(self, day: date) -> dict[str, Windows]:
@@ -140,6 +158,20 @@ def _gaps_by_day(covered: Windows, window: Window, newest: datetime) -> dict[dat
 def _touched(windows: Windows, window: Window) -> set[date]:
     clipped = (Window(max(part.start, window.start), min(part.end, window.end)) for part in windows)
     return {day for part in clipped for day in days(part)}
+
+
+def _lacking(records: Iterable[ArtifactRecord], window: Window) -> dict[date, list[str]]:
+    """Artifacts by the days of which they have rows that are not kept."""
+    by_day: dict[date, list[str]] = defaultdict(list)
+    for record in records:
+        for day in _touched(lacking(record), window):
+            by_day[day].append(record.location)
+    return by_day
+
+
+def _names(files: Sequence[str]) -> str:
+    more = f" and {len(files) - _MAX_NAMES:,} more" if len(files) > _MAX_NAMES else ""
+    return ", ".join(files[:_MAX_NAMES]) + more
 
 
 def _waiting(records: Iterable[ArtifactRecord]) -> dict[date, list[str]]:

@@ -1,4 +1,4 @@
-"""Rows of a window leave a partition in one commit, and the state forgets that they were collected."""
+"""Rows of a window leave a partition in one commit, and the state forgets that they were kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Deleted:
-    """`artifacts` are those of which nothing is left, so that they are new to the next collection."""
+    """`artifacts` are those of which nothing is left, so that the next collection takes them as it takes new ones."""
 
     rows: int
     rejects: int
@@ -53,8 +53,12 @@ def _delete(log: TableLog, table: str, partition: str, state: PartitionState, wi
     rows = remove_window(log.location, log.live_files(partition), window, KIND)
     rejects = RejectRemoval((), (), 0)
     try:
-        forgotten = [key for key, record in state.artifacts.items() if not without(record.kept, [window])]
-        prefixes = frozenset(id_prefix(f"{table}.{partition}", *key).decode() for key in forgotten)
+        emptied = [
+            key
+            for key, record in state.artifacts.items()
+            if record.kept and not without(record.kept, [window])
+        ]
+        prefixes = frozenset(id_prefix(f"{table}.{partition}", *key).decode() for key in emptied)
         rejects = remove_rejects(log.location, partition, state.reject_files, by_prefix(prefixes), KIND)
         change = Change(
             partition=partition,
@@ -73,7 +77,7 @@ def _delete(log: TableLog, table: str, partition: str, state: PartitionState, wi
     except TailpipeError:
         _discard(log.location, rows, rejects)
         raise
-    return Deleted(rows.rows, rejects.rows, len(rows.removed), len(forgotten))
+    return Deleted(rows.rows, rejects.rows, len(rows.removed), len(emptied))
 
 
 def _discard(location: str, rows: Removal, rejects: RejectRemoval) -> None:

@@ -54,7 +54,8 @@ class RejectsFact(msgspec.Struct, frozen=True, tag="rejects"):
 class RowsFact(msgspec.Struct, frozen=True, tag="rows"):
     """Rows of one artifact that one task stored, dropped as outside the window, or rejected.
 
-    `first` and `last` are times of stored rows in microseconds since 1970; None where nothing was stored.
+    `first` and `last` are times of stored rows in microseconds since 1970; None where nothing was stored. `oldest` and
+    `newest` are those of all rows, also outside the window.
     """
 
     slot: int
@@ -63,6 +64,8 @@ class RowsFact(msgspec.Struct, frozen=True, tag="rows"):
     rejected: int
     first: int | None = None
     last: int | None = None
+    oldest: int | None = None
+    newest: int | None = None
 
 
 class ReadFact(msgspec.Struct, frozen=True, tag="read"):

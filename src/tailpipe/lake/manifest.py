@@ -32,7 +32,10 @@ class ArtifactRecord(msgspec.Struct, frozen=True, gc=False):
     `identity` names its content for good, `location` where that content lies now. `kept` are the windows of time
     whose rows are in the lake. `offset`, `position`, `head`, `tail` and `open_bytes` mark how far it was read,
     `waiting_bytes` wait behind that for the end of their line. `constants` fill columns of its rows. `first` and `last`
-    are the times of its stored rows, `collected_at` when it was last read.
+    are the times of its stored rows, `oldest` and `newest` those of all that were ever read of it, also of rows that
+    were deleted since. `collected_at` is when it was last read. It `is_gone` when rows of it were wanted that are not
+    kept, and its source did not have it. Of an artifact of which all was deleted nothing is kept, and no reject; the
+    rest stays known.
 
     Always: rows = stored + filtered + outside + rejected.
     """
@@ -60,6 +63,9 @@ class ArtifactRecord(msgspec.Struct, frozen=True, gc=False):
     last: datetime | None = None
     collected_at: datetime | None = None
     run: str = ""
+    oldest: datetime | None = None
+    newest: datetime | None = None
+    is_gone: bool = False
 
     @property
     def key(self) -> tuple[str, str]:
@@ -152,10 +158,15 @@ _SCHEMA = pa.schema(
         ("last", pa.string()),
         ("collected_at", pa.string()),
         ("run", pa.string()),
+        ("oldest", pa.string()),
+        ("newest", pa.string()),
+        ("is_gone", pa.bool_()),
     ]
 )
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(ArtifactRecord)}
+_SAME = {"oldest": "first", "newest": "last"}
 # Values that many artifacts share are read once. Text keeps them so: a hundred thousand records take half a second.
-_AS_TEXT = ("span", "kept", "constants", "first", "last", "collected_at")
+_AS_TEXT = ("span", "kept", "constants", "first", "last", "collected_at", "oldest", "newest")
 
 
 def write_manifest(root: str, path: str, manifest: Manifest) -> None:
@@ -171,11 +182,29 @@ def write_manifest(root: str, path: str, manifest: Manifest) -> None:
 
 def read_manifest(root: str, path: str) -> Manifest:
     header, rows = read_rows(root, path)
-    values = {name: rows.column(name).to_pylist() for name in _SCHEMA.names}
+    values = {name: _values(name, rows) for name in _SCHEMA.names}
     for name, read in _READERS.items():
         values[name] = [read(text) for text in values[name]]
+    _fill_in(values)
     columns = (values[name] for name in _SCHEMA.names)
     return Manifest(header, tuple(map(ArtifactRecord, *columns)))
+
+
+def _values(name: str, rows: pa.Table) -> list[Any]:
+    """As a record has it by default where the manifest is of before there was such a column."""
+    if name in rows.column_names:
+        values: list[Any] = rows.column(name).to_pylist()
+        return values
+    return [_DEFAULTS[name]] * rows.num_rows
+
+
+def _fill_in(values: dict[str, list[Any]]) -> None:
+    """Where all rows are stored, theirs are the times of all, and told once."""
+    for name, same in _SAME.items():
+        values[name] = [
+            own if own is not None or outside else stored
+            for own, stored, outside in zip(values[name], values[same], values["outside"], strict=True)
+        ]
 
 
 def read_rows(root: str, path: str, columns: Sequence[str] | None = None) -> tuple[Header, pa.Table]:
@@ -232,8 +261,11 @@ def _header(schema: pa.Schema, path: str) -> Header:
 _decode_header = msgspec.json.Decoder(Header).decode
 
 
-def _column(name: str, records: Iterable[ArtifactRecord]) -> pa.Array:
+def _column(name: str, records: Sequence[ArtifactRecord]) -> pa.Array:
     values = [getattr(record, name) for record in records]
+    if name in _SAME:
+        stored = (None if record.outside else getattr(record, _SAME[name]) for record in records)
+        values = [None if own == same else own for own, same in zip(values, stored, strict=True)]
     if name in _AS_TEXT:
         values = [_WRITERS[name](value) for value in values]
     return pa.array(values, _SCHEMA.field(name).type)
@@ -271,6 +303,8 @@ _READERS: dict[str, Any] = {
     "first": _moment,
     "last": _moment,
     "collected_at": _moment,
+    "oldest": _moment,
+    "newest": _moment,
 }
 _WRITERS: dict[str, Any] = {
     "span": lambda span: windows_text([span])[0] if span else None,
@@ -279,4 +313,6 @@ _WRITERS: dict[str, Any] = {
     "first": _moment_text,
     "last": _moment_text,
     "collected_at": _moment_text,
+    "oldest": _moment_text,
+    "newest": _moment_text,
 }

@@ -69,8 +69,12 @@ def prefixes_of(ids: Any) -> Any:
 
 
 def record_prefixes(name: str, state: PartitionState) -> dict[str, ArtifactRecord]:
-    """Artifacts of a partition, `table.partition`, by what the ids of their rows and rejects begin with."""
-    return {id_prefix(name, *key).decode(): record for key, record in state.artifacts.items()}
+    """Artifacts of a partition, `table.partition`, by what the ids of their rows and rejects begin with.
+
+    Only those of which something is kept.
+    """
+    known = state.artifacts.items()
+    return {id_prefix(name, *key).decode(): record for key, record in known if record.kept}
 
 
 def count_reasons(location: str, files: Sequence[str], window: Window | None = None) -> list[ReasonCount]:

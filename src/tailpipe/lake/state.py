@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import msgspec
 
+from tailpipe.lake.extent import lacking
 from tailpipe.lake.manifest import (
     ArtifactRecord,
     Failure,
@@ -20,6 +21,8 @@ from tailpipe.lake.manifest import (
 from tailpipe.times import Window, day_window, merge, subtract
 
 Key = tuple[str, str]
+# Clocks of two collectors may differ by less than this.
+CLOCK_TOLERANCE = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -27,8 +30,9 @@ class PartitionState:
     """What is collected of a partition at one version of its application transaction.
 
     `artifacts` are by source and identity, in the order in which they were last seen to change. `asked` and `covered`
-    are windows by source. `failures` are those that no later run made good. `unfolded` counts manifests since the
-    last snapshot.
+    are windows by source: `claimed` is what runs have looked at, `covered` the same without times of which a known
+    artifact lacks rows, unless it is gone. `failures` are those that no later run made good. `unfolded` counts
+    manifests since the last snapshot.
     """
 
     version: int = 0
@@ -39,10 +43,11 @@ class PartitionState:
     reject_files: tuple[str, ...] = ()
     last_run: RunReport | None = None
     unfolded: int = 0
+    claimed: Mapping[str, Windows] = field(default_factory=dict)
 
     @property
     def is_new(self) -> bool:
-        return not self.artifacts
+        return not any(record.kept for record in self.artifacts.values())
 
 
 def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
@@ -54,11 +59,12 @@ def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
         version,
         folding.artifacts,
         folding.asked,
-        folding.covered,
+        _without_lacking(folding.covered, folding.artifacts.values()),
         tuple(folding.failures.values()),
         tuple(folding.rejects),
         folding.last_run,
         folding.unfolded,
+        folding.covered,
     )
 
 
@@ -89,6 +95,8 @@ class _Folding:
             self.rejects.pop(path, None)
         self.rejects |= dict.fromkeys(header.rejects)
         _widen(self.asked, header.asked)
+        if header.report and not header.is_snapshot:
+            self._doubt(header.report.started_at)
         _widen(self.covered, header.covered)
         if not header.is_snapshot:
             self._uncover(header)
@@ -101,10 +109,12 @@ class _Folding:
                 known[source] = without(covered, windows)
         for key, record in list(self.artifacts.items()):
             kept = without(record.kept, windows)
-            if not kept:
-                del self.artifacts[key]
-            elif kept != record.kept:
+            if kept != record.kept:
                 self.artifacts[key] = _without_rows(record, windows, kept)
+
+    def _doubt(self, now: datetime) -> None:
+        """A run began now: what others say they have seen of a later time, they said by a wrong clock."""
+        self.covered = {source: believed(windows, now) for source, windows in self.covered.items()}
 
     def _uncover(self, header: Header) -> None:
         """A day that failed is pending again, though an earlier run may have found it complete."""
@@ -125,12 +135,32 @@ class _Folding:
         self.failures |= {failure.label: failure for failure in header.failures}
 
 
+def believed(covered: Windows, now: datetime) -> Windows:
+    """What was claimed by a clock that was ahead of now says nothing, neither of the future nor of the past."""
+    if any(window.end - now >= CLOCK_TOLERANCE for window in covered):
+        return ()
+    return covered
+
+
+def _without_lacking(
+    covered: Mapping[str, Windows], records: Iterable[ArtifactRecord]
+) -> Mapping[str, Windows]:
+    """Whatever was looked at: rows of known artifacts that are not kept are still to come, if they can."""
+    missing: dict[str, set[Window]] = {}
+    for record in records:
+        if not record.is_gone:
+            missing.setdefault(record.source, set()).update(lacking(record))
+    return {source: without(windows, missing.get(source, ())) for source, windows in covered.items()}
+
+
 def without(windows: Windows, deleted: Iterable[Window]) -> Windows:
     return tuple(part for window in windows for part in subtract(window, deleted))
 
 
 def _without_rows(record: ArtifactRecord, deleted: Windows, kept: Windows) -> ArtifactRecord:
     """Where the windows hold all its rows, none are stored; else nobody has counted how many still are."""
+    if not kept:
+        record = msgspec.structs.replace(record, rows=record.rows - record.rejected, rejected=0)
     if record.first is None or record.last is None:
         return msgspec.structs.replace(record, kept=kept)
     if subtract(Window(record.first, record.last + timedelta.resolution), deleted):

@@ -139,6 +139,8 @@ class _Task:
         self.rejected = np.zeros(len(slots), dtype=np.int64)
         self.first = np.full(len(slots), _LAST_MOMENT)
         self.last = np.full(len(slots), _FIRST_MOMENT)
+        self.oldest = np.full(len(slots), _LAST_MOMENT)
+        self.newest = np.full(len(slots), _FIRST_MOMENT)
         self.units = sorted({slot.unit for slot in slots})
         number = {unit: k for k, unit in enumerate(self.units)}
         self.unit_of_slot = np.array([number[slot.unit] for slot in slots], dtype=np.int64)
@@ -181,9 +183,16 @@ class _Task:
         is_asked = is_wanted & self.in_quarantine[slots]
         if is_asked.any():
             is_wanted &= ~self._in_quarantine(batch, is_asked)
-        self.outside += self._per_slot(slots[is_kept & ~is_wanted])
+        is_outside = is_kept & ~is_wanted
+        if is_outside.any():
+            self._take_outside(slots[is_outside], moments[is_outside])
         if is_wanted.any():
             self._take_rows(batch, slots, moments, is_wanted)
+
+    def _take_outside(self, slots: Numbers, moments: Numbers) -> None:
+        self.outside += self._per_slot(slots)
+        np.minimum.at(self.oldest, slots, moments)
+        np.maximum.at(self.newest, slots, moments)
 
     def _take_notes(self, batch: pa.RecordBatch) -> None:
         columns = (batch.column(name).to_pylist() for name in (ARTIFACT, POSITION, RAW))
@@ -374,9 +383,15 @@ class _Task:
 
     def _rows_fact(self, slot: int) -> RowsFact:
         counts = (int(self.stored[slot]), int(self.outside[slot]), int(self.rejected[slot]))
-        if not self.stored[slot]:
+        if not self.stored[slot] + self.outside[slot]:
             return RowsFact(slot, *counts)
-        return RowsFact(slot, *counts, int(self.first[slot]), int(self.last[slot]))
+        oldest, newest = (
+            int(min(self.oldest[slot], self.first[slot])),
+            int(max(self.newest[slot], self.last[slot])),
+        )
+        if not self.stored[slot]:
+            return RowsFact(slot, *counts, oldest=oldest, newest=newest)
+        return RowsFact(slot, *counts, int(self.first[slot]), int(self.last[slot]), oldest, newest)
 
 
 def _read_fact(slot: int, report: dict[str, Any]) -> ReadFact:

@@ -150,7 +150,7 @@ def test_reasons_and_a_hint_stand_below() -> None:
         (Report("t.p", run_of(TODAY, COLLECTED), (), TODAY), None),
         (Report("t.p", run_of(TODAY, COLLECTED), (failure("y", "broke"),), TODAY), "tailpipe collect t.p"),
         (Report("t.p", run_of(TODAY, MISSING), (), TODAY, is_configured=False), None),
-        (Report("t.p", (Day(TODAY, PARTIAL, is_waiting=True),), (), TODAY), None),
+        (Report("t.p", (Day(TODAY, PARTIAL, is_stuck=True),), (), TODAY), None),
         (Report("t.p", (), (), TODAY, is_known=False), "tailpipe collect t.p"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix, row_id
 from tailpipe.lake.facts import ReadFact, RowsFact
 from tailpipe.lake.log import Change
-from tailpipe.lake.manifest import ArtifactRecord, Failure, Header, Manifest, windows_text
+from tailpipe.lake.manifest import ArtifactRecord, Failure, Header, Manifest, RunReport, windows_text
 from tailpipe.lake.state import PartitionState, fold, without
 from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window, day_window, days_between
@@ -86,6 +86,7 @@ class MemoryLake:
                 asked=plan.asked,
                 covered=claims,
                 failures=tuple(failures.values()),
+                report=_report(plan, now),
             )
             commit(Delivery(ending))
         return list(failures)
@@ -108,11 +109,11 @@ class MemoryLake:
         if not self.manifests:
             return
         records = self.state.artifacts.items()
-        forgotten = [key for key, record in records if not without(record.kept, [window])]
+        emptied = [key for key, record in records if record.kept and not without(record.kept, [window])]
         self.rows = {
             id: raw for id, raw in self.rows.items() if not window.contains(moment_of(raw) or _EPOCH)
         }
-        for key in forgotten:
+        for key in emptied:
             prefix = id_prefix("app_log.p", *key).decode()
             self.rejects = _without(self.rejects, prefix)
         self.commit(Delivery(Change("p", "delete", "", "run", deleted=(window,))))
@@ -177,7 +178,10 @@ class MemoryLake:
             and any(window.contains(moment) for window in planned.keep)
             and not (is_reread and planned.record and planned.record.rejected and id in self.rejects)
         }
-        counts = _counts([moments[id] for id in rows], len(records) - len(rows) - len(rejects), len(rejects))
+        timed = [moment for id, moment in moments.items() if moment and id not in self.rejects]
+        counts = _counts(
+            [moments[id] for id in rows], timed, len(records) - len(rows) - len(rejects), len(rejects)
+        )
         tally.add(planned, plan.target, _read_fact(json.loads(trailer["raw"])), counts)
         assert tally.rows.is_balanced
         replaced = {prefix: planned.record} if planned.action is Action.REPLACE and planned.record else {}
@@ -196,6 +200,7 @@ def as_manifest(change: Change) -> Manifest:
         covered={source: windows_text(windows) for source, windows in change.covered.items()},
         deleted=windows_text(change.deleted),
         failures=change.failures,
+        report=change.report,
         is_snapshot=change.is_snapshot,
     )
     return Manifest(header, change.artifacts)
@@ -225,7 +230,15 @@ def _read_fact(end: dict[str, Any]) -> ReadFact:
     return ReadFact(0, end["rows"], end["bytes"], **facts)
 
 
-def _counts(stored: list[datetime | None], outside: int, rejected: int) -> RowsFact:
-    microseconds = [(moment - _EPOCH) // timedelta(microseconds=1) for moment in stored if moment]
-    first, last = min(microseconds, default=None), max(microseconds, default=None)
-    return RowsFact(0, len(stored), outside, rejected, first, last)
+def _counts(stored: list[datetime | None], timed: list[datetime], outside: int, rejected: int) -> RowsFact:
+    return RowsFact(0, len(stored), outside, rejected, *_ends(stored), *_ends(timed))
+
+
+def _ends(moments: Iterable[datetime | None]) -> tuple[int | None, int | None]:
+    microseconds = [(moment - _EPOCH) // timedelta(microseconds=1) for moment in moments if moment]
+    return min(microseconds, default=None), max(microseconds, default=None)
+
+
+def _report(plan: PartitionPlan, now: datetime) -> RunReport:
+    """That there was a run, and when; nobody here asks for more."""
+    return RunReport(now, now, "memory", plan.window.start, None, tuple(plan.asked), False, *[0] * 8)

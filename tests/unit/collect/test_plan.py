@@ -113,10 +113,12 @@ def test_a_dated_file_with_other_content_is_replaced(dated: Site) -> None:
 
 
 def test_undated_files_share_a_unit_and_are_read_again_for_what_is_missing(undated: Site) -> None:
-    write_days(undated, "a", "b")
+    for name in ("a.log", "b.log"):
+        undated.write(name, line("2024-06-02T00:00:00") + line("2024-06-12T00:00:00"))
+    undated.write("c.log", line("2024-06-11T00:00:00"))
     first = undated.run("2024-06-10")
     assert units(first) == ["undated-1"]
-    assert done(undated, first) == [("a.log", "take"), ("b.log", "take")]
+    assert done(undated, first) == [("a.log", "take"), ("b.log", "take"), ("c.log", "take")]
     assert {item.keep for item in first.units[0].artifacts} == {(first.window,)}
     assert undated.plan("2024-06-11").units == ()
     wider = undated.plan("2024-06-01")
@@ -127,9 +129,9 @@ def test_undated_files_share_a_unit_and_are_read_again_for_what_is_missing(undat
 
 def test_a_new_undated_file_is_taken_for_all_that_was_ever_asked(undated: Site) -> None:
     """So the order of runs does not matter: a window asked for before the file came holds its rows too."""
-    write_days(undated, "a")
+    undated.write("a.log", line("2024-06-01T00:00:00") + line("2024-06-10T00:00:00"))
     undated.run("2024-06-01", "2024-06-02")
-    write_days(undated, "b")
+    undated.write("b.log", line("2024-06-01T01:00:00"))
     undated.run("2024-06-10", "2024-06-11")
     both = (june(1, 3), june(10, 12))
     assert {record.kept for record in undated.state.artifacts.values()} == {both}
@@ -146,7 +148,7 @@ def test_a_file_that_grew_is_read_on_for_all_that_is_kept_of_it(undated: Site) -
 
 
 def test_a_file_that_grew_and_is_wanted_wider_is_replaced(undated: Site) -> None:
-    undated.write("a.log", line("2024-06-10T00:00:00"))
+    undated.write("a.log", line("2024-06-11T00:00:00") + line("2024-06-10T00:00:00"))
     undated.run("2024-06-10", "2024-06-10")
     undated.append("a.log", line("2024-06-11T01:00:00"))
     planned = only(undated, "2024-06-11", "2024-06-11")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from memory_lake import Delivery, MemoryLake
+from memory_lake import Delivery, MemoryLake, moment_of
 
 from rules_model import Run
 from rules_play import (
@@ -23,6 +24,7 @@ from rules_play import (
     divided_windows,
     operations,
     play,
+    whole_days,
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect.plan import plan_partition
@@ -70,6 +72,10 @@ class InMemory:
 
     def rejects(self) -> dict[str, str]:
         return self.lake.rejects
+
+    def whole_days(self, world: World) -> set[int]:
+        rows = Counter(at.date() for raw in self.lake.rows.values() if (at := moment_of(raw)))
+        return whole_days(self.lake.state, rows, world)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from planning import HORIZONS, NOW, window
 
 from tailpipe.collect.windows import (
+    ALWAYS,
     END_OF_TIME,
     AskedWindow,
     Wanted,
@@ -34,7 +35,7 @@ def since(start: datetime) -> Window:
 def state(asked: Windows, covered: Windows, *days: datetime) -> PartitionState:
     """`days` are those of which files were collected."""
     spans = [day_window(day.date()) for day in days]
-    records = [ArtifactRecord("file", f"{span}", f"{span}", "1", 1, span, ()) for span in spans]
+    records = [ArtifactRecord("file", f"{span}", f"{span}", "1", 1, span, (ALWAYS,)) for span in spans]
     return PartitionState(
         1, {record.key: record for record in records}, asked={"file": asked}, covered={"file": covered}
     )

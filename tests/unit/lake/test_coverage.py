@@ -41,7 +41,8 @@ def state_of(
 
 
 def artifact(**facts: Any) -> dict[tuple[str, str], ArtifactRecord]:
-    record = ArtifactRecord("file", "a.log", "a.log", "1", 10, facts.pop("span", None), (), **facts)
+    span, kept = facts.pop("span", None), facts.pop("kept", (window(at(1), ALL_TIME),))
+    record = ArtifactRecord("file", "a.log", "a.log", "1", 10, span, kept, **facts)
     return {record.key: record}
 
 
@@ -136,7 +137,7 @@ def test_a_line_without_its_end_makes_its_day_partial(facts: dict[str, Any], day
     found = drawn(state_of(ALL, covered, artifacts=artifact(waiting_bytes=3, **facts)), {day: 1})
     partial = {number: each for number, each in found.items() if each.state == "partial"}
     assert list(partial) == [day]
-    assert partial[day].is_waiting
+    assert partial[day].is_stuck
     assert partial[day].reason == "waiting for the end of the last line: a.log"
 
 

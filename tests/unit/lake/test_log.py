@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +13,7 @@ from deltalake import DeltaTable
 
 from tailpipe.errors import ConflictError, LakeError
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
+from tailpipe.lake.extent import may_hold
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog, manifest_paths
 from tailpipe.lake.manifest import (
@@ -180,10 +182,29 @@ def test_manifests_survive_a_round_trip(location: str) -> None:
         last=JUNE.end,
         collected_at=JULY.end,
         run="r",
+        oldest=JUNE.start,
+        newest=JULY.end,
+        is_gone=True,
     )
     manifest = Manifest(header, (dated, record()))
     write_manifest(location, "_manifests/p/x.parquet", manifest)
     assert read_manifest(location, "_manifests/p/x.parquet") == manifest
+
+
+def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(location: str) -> None:
+    """Where all rows were stored, theirs are known; where some were left out, nobody can say."""
+    times = {"first": JUNE.start, "last": JUNE.end, "rows": 5, "stored": 3, "filtered": 0, "rejected": 0}
+    whole = msgspec.structs.replace(record("whole.log", kept=(JUNE,)), **(times | {"rejected": 2}))
+    some = msgspec.structs.replace(record("some.log", kept=(JUNE,)), **times, outside=2)
+    path = "_manifests/p/x.parquet"
+    write_manifest(location, path, Manifest(Header("p", "collect", "u", "r", JUNE.start), (whole, some)))
+    rows = pq.read_table(f"{location}/{path}")
+    pq.write_table(rows.drop_columns(["oldest", "newest", "is_gone", "open_bytes"]), f"{location}/{path}")
+    known = msgspec.structs.replace(whole, oldest=JUNE.start, newest=JUNE.end)
+    assert read_manifest(location, path).artifacts == (known, some)
+    assert may_hold(known, [JUNE])
+    assert not may_hold(known, [Window(JULY.start + timedelta(days=1), JULY.end)])
+    assert may_hold(some, [JULY])
 
 
 def test_new_columns_are_added_and_types_stay(location: str) -> None:

@@ -118,9 +118,43 @@ def test_deleting_a_window_takes_it_out_of_everything() -> None:
     )
     assert state.asked == state.covered == {"file": (june(1, 2), june(4, 9))}
     assert {key[1]: kept.kept for key, kept in state.artifacts.items()} == {
+        "in": (),
         "over": (june(1, 2), june(4, 9)),
         "out": (Window(ALWAYS.start, june(2, 2).start), Window(june(4, 4).end, ALWAYS.end)),
     }
+
+
+def test_no_time_is_covered_of_which_an_artifact_lacks_rows() -> None:
+    """Unless it is gone. What was claimed counts again when the rows are kept."""
+    rows = msgspec.structs.replace(record("a"), oldest=june(3, 4).start, newest=june(4, 5).start)
+    run = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 9),), "other": (june(1, 9),)}))
+    delete = manifest(Change("p", "delete", "", "run", deleted=(june(2, 5),)))
+    history = (unit(artifacts=(rows,)), delete, run)
+    lacking = folded(*history)
+    assert lacking.covered == {
+        "file": (june(1, 3), Window(june(4, 5).start + timedelta(hours=1), june(1, 9).end)),
+        "other": (june(1, 9),),
+    }
+    assert lacking.claimed["file"] == (june(1, 9),)
+    gone = msgspec.structs.replace(lacking.artifacts["file", "a"], is_gone=True)
+    for later in (gone, rows):
+        assert folded(*history, unit(artifacts=(later,))).covered["file"] == (june(1, 9),)
+    whole = folded(*history, unit(artifacts=(rows,)))
+    short = fold(4, [manifest(snapshot("p", "run", lacking)), unit(artifacts=(rows,))])
+    assert short.covered == whole.covered
+
+
+def test_of_an_artifact_of_which_all_is_deleted_the_times_stay_known() -> None:
+    day = day_window(START.date())
+    rows = msgspec.structs.replace(
+        record("a", kept=(day,), rows=3), rows=4, rejected=1, oldest=day.start, newest=day.end
+    )
+    delete = manifest(Change("p", "delete", "", "run", deleted=(day,)))
+    state = folded(unit(artifacts=(rows,)), delete)
+    left = state.artifacts["file", "a"]
+    assert (left.kept, left.rows, left.rejected) == ((), 3, 0)
+    assert (left.oldest, left.newest) == (day.start, day.end)
+    assert state.is_new
 
 
 def test_rows_are_counted_as_outside_when_all_of_them_are_deleted() -> None:
@@ -246,7 +280,6 @@ def test_nothing_is_left_of_a_deleted_window(history: list[Manifest], windows: W
     state = folded(*history, manifest(Change("p", "delete", "", "run", deleted=windows)))
     known = [*state.asked.values(), *state.covered.values(), *(one.kept for one in state.artifacts.values())]
     assert not any(part.overlaps(gone) for parts in known for part in parts for gone in windows)
-    assert all(one.kept for one in state.artifacts.values())
 
 
 def _without_count(state: PartitionState) -> PartitionState:
@@ -258,4 +291,5 @@ def _without_count(state: PartitionState) -> PartitionState:
         state.failures,
         state.reject_files,
         state.last_run,
+        claimed=state.claimed,
     )

@@ -132,7 +132,7 @@ def test_rows_go_to_the_folder_of_their_day_and_index(tmp_path: Path) -> None:
     assert (first.rows, second.rows) == (2, 1)
     assert (first.first, first.last) == ("2024-06-01T01:00:00.000", "2024-06-01T02:00:00.000")
     assert first.size_bytes == (tmp_path / first.path).stat().st_size
-    counts = RowsFact(0, 3, 0, 0, microseconds(hours=1), microseconds(hours=25))
+    counts = RowsFact(0, 3, 0, 0, *[microseconds(hours=1), microseconds(hours=25)] * 2)
     assert [fact for fact in facts if isinstance(fact, RowsFact)] == [counts]
 
 
@@ -301,9 +301,10 @@ def test_windows_keep_what_is_wanted_of_each_artifact(tmp_path: Path) -> None:
     rows = [row(hours, artifact) for artifact in (0, 1) for hours in (-1, 0, 0.5, 1, 5, 6)]
     facts = write(make_job(tmp_path, *slots), [{**found, "position": k} for k, found in enumerate(rows)])
     counts = [fact for fact in facts if isinstance(fact, RowsFact)]
+    ends = microseconds(hours=-1), microseconds(hours=6)
     assert counts == [
-        RowsFact(0, 3, 3, 0, microseconds(), microseconds(hours=5)),
-        RowsFact(1, 6, 0, 0, microseconds(hours=-1), microseconds(hours=6)),
+        RowsFact(0, 3, 3, 0, microseconds(), microseconds(hours=5), *ends),
+        RowsFact(1, 6, 0, 0, *ends, *ends),
     ]
 
 
@@ -311,7 +312,7 @@ def test_rejects_of_an_artifact_that_is_read_again_are_not_kept_twice(tmp_path: 
     job = make_job(tmp_path, slot(is_reread=True))
     facts = write(job, [row(position=1), row(position=2, reason="bad", raw="x", tp_timestamp=None)])
     assert [type(fact) for fact in facts] == [FileFact, RowsFact]
-    assert facts[-1] == RowsFact(0, 1, 0, 0, microseconds(), microseconds())
+    assert facts[-1] == RowsFact(0, 1, 0, 0, *[microseconds()] * 4)
 
 
 def test_records_in_quarantine_do_not_become_rows_when_their_artifact_is_read_again(tmp_path: Path) -> None:
@@ -348,7 +349,7 @@ def test_rows_outside_the_window_and_in_quarantine_count_once(tmp_path: Path) ->
     window = Window(START, START + timedelta(hours=1))
     again = slot(keep=(window,), is_reread=True, reject_files=(fact.path,))
     facts = write(make_job(tmp_path, again), [row(5, position=1), row(0, position=2)])
-    assert facts[-1] == RowsFact(0, 1, 1, 0, microseconds(), microseconds())
+    assert facts[-1] == RowsFact(0, 1, 1, 0, *[microseconds()] * 3, microseconds(hours=5))
 
 
 def test_ids_begin_with_their_artifact(tmp_path: Path) -> None:

@@ -1,0 +1,69 @@
+"""Which times the rows of a known artifact have, wherever its path says it belongs, and which of them are not kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from tailpipe.lake.manifest import ArtifactRecord, Windows
+from tailpipe.times import Window, subtract
+
+_HOUR = timedelta(hours=1)
+
+
+def extent(record: ArtifactRecord) -> Window | None:
+    """From its first row to its last, stored or not; None where no row has a time that is known.
+
+    In whole hours, so that many artifacts share a few windows.
+    """
+    if record.oldest is None or record.newest is None:
+        return None
+    start, end = (
+        moment.replace(minute=0, second=0, microsecond=0) for moment in (record.oldest, record.newest)
+    )
+    return Window(start, end + _HOUR)
+
+
+def lacking(record: ArtifactRecord) -> Windows:
+    """Times of which it may have rows that are not in the lake."""
+    # Most artifacts are kept whole, and there may be very many.
+    if record.newest is None or (record.kept and _is_within(record, record.kept[0])):
+        return ()
+    rows = extent(record)
+    return subtract(rows, record.kept) if rows else ()
+
+
+def _is_told(record: ArtifactRecord) -> bool:
+    """Whether the times of all its rows are known."""
+    return not record.filtered and not is_untold(record)
+
+
+def is_untold(record: ArtifactRecord) -> bool:
+    """Whether it has rows that could be kept, and nobody noted their times."""
+    return record.oldest is None and record.stored + record.outside > 0
+
+
+def _is_within(record: ArtifactRecord, window: Window) -> bool:
+    oldest, newest = record.oldest, record.newest
+    return oldest is not None and newest is not None and window.start <= oldest and newest < window.end
+
+
+def lacks(record: ArtifactRecord, windows: Iterable[Window]) -> bool:
+    """Whether it may have rows of the windows that are not in the lake."""
+    if _is_told(record) and not lacking(record):
+        return False
+    return may_hold(record, (part for window in windows for part in subtract(window, record.kept)))
+
+
+def may_hold(record: ArtifactRecord, windows: Iterable[Window]) -> bool:
+    """Whether rows of it can lie in one of the windows.
+
+    Nobody knows the times of rows that a filter left out, nor those that older manifests do not tell: then its path
+    says where they can lie, or they can lie anywhere.
+    """
+    ranges = [rows] if (rows := extent(record)) else []
+    if not _is_told(record):
+        if record.span is None:
+            return any(not window.is_empty for window in windows)
+        ranges.append(record.span)
+    return any(window.overlaps(each) for window in windows for each in ranges)
