@@ -5,10 +5,9 @@ from __future__ import annotations
 import tarfile
 import tempfile
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, Any, BinaryIO, cast
 
@@ -103,8 +102,30 @@ def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry | Unrea
             yield Unread(entry, trailing.head, unread_reason(trailing.size_bytes, where))
 
 
-def _packed(file: IO[bytes], entry: str, depth: int) -> Iterator[Entry | Unread]:
-    yield from entries_of(unpack(read_chunks(cast(BinaryIO, file)), entry, depth + 1), entry)
+def _packed(plain: Plain, file: IO[bytes], entry: str) -> Iterator[Entry | Unread]:
+    yield from entries_of(unpack(_entry_chunks(plain, file, entry), entry, plain.depth + 1), entry)
+
+
+def _entry_chunks(plain: Plain, file: IO[bytes], entry: str) -> Iterator[bytes]:
+    """Readers of archives raise many kinds of errors for bytes that are not as they should be."""
+    try:
+        yield from read_chunks(cast(BinaryIO, file))
+    except ArtifactError:
+        raise
+    except Exception as error:
+        raise ArtifactError(
+            f'{plain.name}: entry "{entry}" of the {plain.archive} archive is broken: {error}'
+        ) from error
+
+
+@contextmanager
+def _told(plain: Plain) -> Iterator[None]:
+    try:
+        yield
+    except (ArtifactError, GeneratorExit):
+        raise
+    except Exception as error:
+        raise ArtifactError(f"{plain.name}: {plain.archive} archive cannot be read: {error}") from error
 
 
 def _without_extension(name: str) -> str:
@@ -116,18 +137,15 @@ def _zip_entries(plain: Plain, entry: str | None) -> Iterator[Entry | Unread]:
     """A zip's directory stands at its end, so its bytes are kept first: in memory while few, else on disk."""
     with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
         _spool(plain, cast(IO[bytes], spool))
-        try:
-            with zipfile.ZipFile(cast(IO[bytes], spool)) as archive:
-                names = _Names(plain.name, entry)
-                for info in archive.infolist():
-                    if info.is_dir() or _is_link(info):
-                        continue
-                    inner = names.inner(info.filename)
-                    _check_readable(plain.name, info)
-                    with archive.open(info) as member:
-                        yield from _packed(member, inner, plain.depth)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-            raise ArtifactError(f"{plain.name}: zip archive cannot be read: {error}") from error
+        with _told(plain), zipfile.ZipFile(cast(IO[bytes], spool)) as archive:
+            names = _Names(plain.name, entry)
+            for info in archive.infolist():
+                if info.is_dir() or _is_link(info):
+                    continue
+                inner = names.inner(info.filename)
+                _check_readable(plain.name, info)
+                with archive.open(info) as member:
+                    yield from _packed(plain, member, inner)
 
 
 def _spool(plain: Plain, spool: IO[bytes]) -> None:
@@ -168,21 +186,17 @@ def _tar_entries(plain: Plain, entry: str | None) -> Iterator[Entry | Unread]:
     names = _Names(plain.name, entry)
     if not plain.head:
         return
-    try:
-        with closing(
-            tarfile.open(fileobj=ChunkReader(plain.chunks), mode="r|", bufsize=CHUNK_BYTES)
-        ) as archive:
-            for member in archive:
-                if not member.isreg():
-                    continue
-                inner = names.inner(member.name)
-                _check_sparse(plain.name, member)
-                file = archive.extractfile(member)
-                if file is not None:
-                    yield from _packed(file, inner, plain.depth)
-            yield from _behind_tar(archive, entry)
-    except (tarfile.TarError, EOFError) as error:
-        raise ArtifactError(f"{plain.name}: tar archive cannot be read: {error}") from error
+    reader: Any = ChunkReader(plain.chunks)
+    with _told(plain), closing(tarfile.open(fileobj=reader, mode="r|", bufsize=CHUNK_BYTES)) as archive:
+        for member in archive:
+            if not member.isreg():
+                continue
+            inner = names.inner(member.name)
+            _check_sparse(plain.name, member)
+            file = archive.extractfile(member)
+            if file is not None:
+                yield from _packed(plain, file, inner)
+        yield from _behind_tar(archive, entry)
 
 
 def _behind_tar(archive: tarfile.TarFile, entry: str | None) -> Iterator[Unread]:

@@ -146,7 +146,7 @@ def test_links_and_devices_are_no_files() -> None:
 @pytest.mark.parametrize("pack", [tar, zipped])
 def test_a_truncated_archive_is_an_error(pack: object) -> None:
     whole = pack(("a.log", os.urandom(100_000)))  # type: ignore[operator]
-    with pytest.raises(ArtifactError, match=r"^x: (tar|zip) archive cannot be read"):
+    with pytest.raises(ArtifactError, match=r"^x: .*(tar|zip) archive (cannot be read|is broken)"):
         read(whole[:50_000])
 
 
