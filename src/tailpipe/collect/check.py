@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from tailpipe.collect.target import Target, declared_fields, find_targets, recipe
@@ -21,6 +22,12 @@ def find_problems(config: Config, registry: Registry) -> tuple[Problem, ...]:
     tables, table_problems = known_tables(config, registry)
     _, broken = find_targets(config, registry)
     problems = [*registry.warnings, *registry.claims, *config.problems]
+    problems += [
+        replace(problem, is_warning=True)
+        for name, bad in registry.bad_tables.items()
+        for problem in bad
+        if name not in table_problems
+    ]
     problems += [problem for each in (*table_problems.values(), *broken.values()) for problem in each]
     for check in (*_part_checks(config, registry), *_table_checks(config, registry, tables)):
         try:

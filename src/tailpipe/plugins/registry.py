@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
@@ -12,17 +12,27 @@ from tailpipe.config.schema import BlockSchema
 from tailpipe.config.values import Config
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.plugins.contract import ConnectionType, FormatType, Plugin, SourceType
+from tailpipe.plugins.table_check import table_faults
 from tailpipe.tables.custom import custom_table
 from tailpipe.tables.table import Table
 
 GROUP = "tailpipe.plugins"
+_OFFERS: dict[str, type] = {
+    "tables": Table,
+    "sources": SourceType,
+    "formats": FormatType,
+    "connections": ConnectionType,
+}
 
 Offer = TypeVar("Offer", Table, SourceType, FormatType, ConnectionType)
 
 
 @dataclass(frozen=True)
 class Registry:
-    """Everything installed. `warnings` name plugins that could not be loaded."""
+    """Everything installed. `warnings` name plugins, and offers of them, that could not be loaded.
+
+    `bad_tables` are the others of which something is wrong: of no weight until something uses one.
+    """
 
     tables: Mapping[str, Table] = field(default_factory=dict)
     sources: Mapping[str, SourceType] = field(default_factory=dict)
@@ -30,6 +40,7 @@ class Registry:
     connections: Mapping[str, ConnectionType] = field(default_factory=dict)
     plugins: tuple[Plugin, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    bad_tables: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
     @cached_property
     def owners(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
@@ -76,7 +87,7 @@ class Registry:
 
     @cached_property
     def table_names(self) -> tuple[str, ...]:
-        return tuple(self.tables)
+        return tuple(dict.fromkeys((*self.tables, *self.bad_tables)))
 
     @cached_property
     def format_presets(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
@@ -123,7 +134,9 @@ def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Regis
         if unique.setdefault(plugin.name, plugin) is not plugin:
             message = f'two packages have a plugin called "{plugin.name}"; the second is left out'
             told.append(Problem(message, hint="remove one of them", is_warning=True))
-    offering = tuple(unique.values())
+    offering = tuple(_with_known_offers(plugin, told) for plugin in unique.values())
+    presets = {(offer.name, preset) for p in offering for offer in p.formats for preset in offer.presets}
+    offering, bad_tables = _with_good_tables(offering, presets)
     return Registry(
         tables=_by_name(offer for plugin in offering for offer in plugin.tables),
         sources=_by_name(offer for plugin in offering for offer in plugin.sources),
@@ -131,7 +144,49 @@ def gather(plugins: Iterable[Plugin], warnings: Iterable[Problem] = ()) -> Regis
         connections=_by_name(offer for plugin in offering for offer in plugin.connections),
         plugins=offering,
         warnings=tuple(told),
+        bad_tables=bad_tables,
     )
+
+
+def _with_known_offers(plugin: Plugin, told: list[Problem]) -> Plugin:
+    """Without what is not an offer at all."""
+    known: dict[str, Any] = {}
+    for kind, type_ in _OFFERS.items():
+        offers = getattr(plugin, kind)
+        known[kind] = tuple(offer for offer in offers if isinstance(offer, type_))
+        for offer in (offer for offer in offers if not isinstance(offer, type_)):
+            message = f'plugin "{plugin.name}": one of its {kind} is a {type(offer).__name__}, not a {type_.__name__}'
+            told.append(Problem(message, hint="it is left out", is_warning=True))
+    return replace(plugin, **known)
+
+
+def _with_good_tables(
+    plugins: Iterable[Plugin], presets: Collection[tuple[str, str]]
+) -> tuple[tuple[Plugin, ...], dict[str, tuple[Problem, ...]]]:
+    """The plugins without their bad tables, and what is wrong with these: one bad table costs itself."""
+    offering: list[Plugin] = []
+    bad: dict[str, tuple[Problem, ...]] = {}
+    spelled: dict[str, str] = {}
+    for plugin in plugins:
+        good: dict[str, Table] = {}
+        for table in plugin.tables:
+            faults = table_faults(table, presets)
+            other = spelled.setdefault(str(table.name).casefold(), table.name)
+            if table.name in good:
+                faults.append("the plugin has two tables of this name")
+            elif other != table.name:
+                faults.append(f'it differs from table "{other}" in letter case only, which SQL does not see')
+            if faults:
+                bad[str(table.name)] = tuple(_bad_table(plugin, table, fault) for fault in faults)
+            else:
+                good[table.name] = table
+        offering.append(replace(plugin, tables=tuple(good.values())))
+    return tuple(offering), bad
+
+
+def _bad_table(plugin: Plugin, table: Table, fault: str) -> Problem:
+    message = f'plugin "{plugin.name}": table "{table.name}" cannot be used: {fault}'
+    return Problem(message, hint="the plugin has to be repaired; its other tables can be used")
 
 
 def known_tables(
@@ -148,6 +203,10 @@ def known_tables(
             tables[name] = custom_table(table, registry.tables.get(name))
         except ConfigError as error:
             problems[name] = error.problems
+    used = {partition.table for partition in config.partitions.values()}
+    problems |= {
+        name: bad for name, bad in registry.bad_tables.items() if name in used and name not in tables
+    }
     return tables, problems
 
 

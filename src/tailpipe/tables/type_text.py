@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tailpipe.errors import ConfigError, Position, Problem
 
@@ -120,7 +121,13 @@ DataType = Scalar | ListOf | Struct | MapOf
 
 def parse_type(text: str, position: Position | None = None) -> DataType:
     """The tree of a DuckDB type, in any case. A ConfigError names the type and the nearest known name."""
-    return _Parser(text, position).whole()
+    return _parsed(text) if position is None else _Parser(text, position).whole()
+
+
+@lru_cache(maxsize=4096)
+def _parsed(text: str) -> DataType:
+    """Large structs take milliseconds, and every command asks for them several times."""
+    return _Parser(text, None).whole()
 
 
 TOKEN = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_]*)|(\d+)|(.))', re.DOTALL)

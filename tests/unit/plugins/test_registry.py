@@ -129,7 +129,8 @@ def test_a_partition_says_whose_table_it_means(home: Home, library: Path) -> Non
 
 
 def test_all_claims_are_told_at_once() -> None:
-    tables = tuple(Table(name, (Column("at", "timestamp"),)) for name in ("a", "b"))
+    at = (Column("at", "timestamp"),)
+    tables = tuple(Table(name, at, standard={"tp_timestamp": "at"}) for name in ("a", "b"))
     registry = gather([Plugin("one", tables=tables), Plugin("two", tables=tables)])
     assert [problem.message for problem in registry.claims] == [
         f'table "{name}" is claimed by 2 plugins: one, two' for name in ("a", "b")
@@ -143,3 +144,68 @@ def test_of_two_plugins_with_one_name_the_second_is_left_out() -> None:
     registry = gather([first, second])
     assert registry.plugins == (first,)
     assert 'two packages have a plugin called "one"' in str(registry.warnings[0])
+
+
+BAD = """
+from tailpipe.plugins.contract import Plugin
+from tailpipe.tables.table import Column, Table
+
+AT = Column("at", "timestamp")
+STANDARD = {"tp_timestamp": "at"}
+TABLES = (
+    Table("good", (AT,), standard=STANDARD, default_format=("jsonl", "default")),
+    Table("types", (AT, Column("n", "intt"), Column("s", "struct(a nope)")), standard=STANDARD),
+    Table("preset", (AT,), standard=STANDARD, default_format=("jsonl", "fancy")),
+    Table("timeless", (AT,)),
+    Table("named", (AT, Column("At"), Column("tp_index"), Column("tp_mine")), standard={"at": "at", **STANDARD}),
+    Table("GOOD", (AT,), standard=STANDARD),
+    Table("a/b", (AT,), standard=STANDARD),
+    Table("broken", (AT, 17), standard=STANDARD),
+    "no table",
+)
+
+def plugin():
+    return Plugin("bad", tables=TABLES, sources=("no source",))
+"""
+SENTENCES = (
+    'table "types" cannot be used: column "n": type "intt": "intt" is not a known type',
+    'table "types" cannot be used: column "s": type "struct(a nope)": "nope" is not a known type',
+    'table "preset" cannot be used: its default format jsonl.fancy does not exist',
+    'table "timeless" cannot be used: nothing fills tp_timestamp',
+    'table "named" cannot be used: column "at" is there twice',
+    'table "named" cannot be used: column "tp_index": it is filled by collection itself',
+    'table "named" cannot be used: column "tp_mine": it is not a common column',
+    'table "named" cannot be used: `standard` fills "at", which is not a common column',
+    'table "GOOD" cannot be used: it differs from table "good" in letter case only',
+    'table "a/b" cannot be used: its name is not one of letters',
+    'table "broken" cannot be used: its definition cannot be read: AttributeError',
+    "one of its tables is a str, not a Table",
+    "one of its sources is a str, not a SourceType",
+)
+
+
+def test_a_bad_table_of_a_plugin_costs_itself_and_is_told_with_its_plugin_and_column(
+    home: Home, library: Path
+) -> None:
+    install(library, "bad", BAD, "bad:plugin")
+    partition = 'partition "{}" "x" {{ source "file" {{ paths = ["LOGS"] }} }}\n'
+    home.configure(partition.format("good"))
+    check = home.run("config", "check")
+    assert check.returncode == 0, check.stderr
+    for sentence in SENTENCES:
+        assert f'warning: plugin "bad": {sentence}' in check.stderr
+    home.configure(partition.format("good") + partition.format("types") + partition.format("preset"))
+    used = home.run("config", "check")
+    assert used.returncode == 2
+    told = [text for text in used.stderr.splitlines() if not text.startswith(("warning", "hint"))]
+    assert [text.split(" cannot")[0] for text in told] == [
+        'plugin "bad": table "preset"',
+        'plugin "bad": table "types"',
+        'plugin "bad": table "types"',
+    ]
+    home.write("a.jsonl", '{"at": "2024-06-01T00:00:00Z"}\n')
+    done = home.run("collect", "--from", "2024-01-01", "--dry-run")
+    assert done.returncode == 1
+    assert "good.x  window" in done.stdout
+    assert "types.x" in done.stderr
+    assert home.run("query", "select 1").returncode == 0

@@ -1,0 +1,62 @@
+"""Names of tables and partitions: what is allowed can be queried, what is not costs itself."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from installed import APP, Home, line
+
+FROM = ("--from", "2024-01-01")
+
+
+@pytest.mark.parametrize("name", ["café", "日本", "select", "tailpipe", "duckdb_tables", "a b-c"])
+def test_tables_with_any_allowed_name_can_be_queried(home: Home, name: str) -> None:
+    home.configure(APP.replace("app_log", name) + APP)
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
+    home.collect()
+    assert home.query(f'select count(*)::int as n from "{name}"') == [{"n": 1}]
+    assert home.query("select count(*)::int as n from app_log") == [{"n": 1}]
+    assert home.query("select count(*)::int as n from tailpipe.rejects") == [{"n": 0}]
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (
+            "App_Log",
+            'table "App_Log" differs from table "app_log" in letter case only, which SQL does not see',
+        ),
+        ("AWS_cloudtrail_log", 'differs from table "aws_cloudtrail_log" in letter case only'),
+        ("t" * 201, "the name of a table has more than 200 bytes"),
+        ("a.b", '"a.b" cannot be the name of a table'),
+        ("../x", '"../x" cannot be the name of a table'),
+        ("e\u0301", "cannot be the name of a table"),
+    ],
+)
+def test_other_names_are_told_and_cost_their_table_alone(home: Home, name: str, told: str) -> None:
+    path = home.configure(APP + APP.replace("app_log", name))
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
+    check = home.run("config", "check")
+    assert check.returncode == 2
+    assert any(text.startswith(f"{path}:10:7: ") and told in text for text in check.stderr.splitlines())
+    assert home.run("collect", *FROM).returncode == 1
+    assert home.query("select count(*)::int as n from app_log") == [{"n": 1}]
+
+
+def test_names_in_a_lake_that_break_the_rules_stop_no_query(home: Home) -> None:
+    home.configure(APP)
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
+    home.collect()
+    for name in (b"APP_LOG", b"no\xfftext", b".hidden", b"not a table"):
+        shutil.copytree(os.fsencode(home.data / "app_log"), os.fsencode(home.data) + b"/" + name)
+    shutil.rmtree(home.data / "not a table" / "_delta_log")
+    done = home.run("query", "select count(*)::int as n from app_log", "--output", "csv")
+    assert done.returncode == 0
+    assert done.stdout == "n\n1\n"
+    assert 'warning: table "APP_LOG" is left out: SQL does not tell it from "app_log"' in done.stderr
+    assert home.run("query", "select count(*) from information_schema.tables").returncode == 0
+    assert home.run("table", "delete", "APP_LOG", "--force").returncode == 0
+    assert home.run("query", "select 1").stderr == ""
