@@ -20,7 +20,7 @@ from tailpipe.collect.replacement import remove_replaced
 from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
 from tailpipe.collect.tally import UnitTally, add_facts
-from tailpipe.errors import TailpipeError, UnknownOutcome
+from tailpipe.errors import SourceError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.folder_limit import refusal
 from tailpipe.lake.log import Change, TableLog, stored_columns
@@ -81,10 +81,31 @@ class PartitionRun:
         stored = stored_columns(self.location)
         for number, feed in enumerate(self.plan.target.feeds):
             artifacts = self._artifacts(number)
-            if artifacts:
+            if not artifacts:
+                continue
+            try:
                 recipes[number] = feed_recipe(self.plan.target, feed, artifacts, stored)
-                stored |= column_types(recipes[number].table)
+            except SourceError as error:
+                self._leave_out(number, error)
+                continue
+            stored |= column_types(recipes[number].table)
         return recipes
+
+    def _leave_out(self, number: int, error: SourceError) -> None:
+        """Units with files of a source that cannot be read fail, for they are stored whole or not at all.
+
+        Files without a date share a unit, which goes on without those of the source.
+        """
+        sentence = f"{error.message}. {error.hint}" if error.hint else error.message
+        units: list[Unit] = []
+        for unit in self.plan.units:
+            rest = tuple(item for item in unit.artifacts if item.feed != number)
+            count = len(unit.artifacts) - len(rest)
+            if count:
+                self._fail(UnitFailed(unit.label, len(unit.artifacts) if unit.day else count, sentence))
+            if rest and (unit.day is None or not count):
+                units.append(replace(unit, artifacts=rest))
+        self.plan = replace(self.plan, units=tuple(units))
 
     def _run_batch(self, units: tuple[Unit, ...]) -> None:
         tallies = {unit.key: UnitTally(unit, self.run_id, self.now) for unit in units}

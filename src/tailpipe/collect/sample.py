@@ -8,8 +8,9 @@ from functools import partial
 from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
-from tailpipe.collect.target import Feed, Target, declared_fields, recipe
+from tailpipe.collect.target import Feed, Target, check_fields, declared_fields, recipe
 from tailpipe.formats.format import is_whole_line
+from tailpipe.formats.headers import merged_headers
 from tailpipe.sources.content import open_content
 from tailpipe.sources.entries import Unread
 from tailpipe.tables.mapping import NOTHING_STORED
@@ -17,6 +18,8 @@ from tailpipe.tables.standardise import Recipe
 
 SAMPLE_BYTES = 1024 * 1024
 SAMPLED_ARTIFACTS = 20
+# Enough to see whether the files are of the right kind at all.
+_GLANCE = (3, 64 * 1024)
 
 Item = TypeVar("Item")
 
@@ -31,8 +34,12 @@ def feed_recipe(
 
     `stored` are columns that the table has already, with their types.
     """
-    fields = sampled_fields(feed, artifacts) if has_open_fields(target, feed) else ()
-    return recipe_for_fields(target, feed, fields, stored)
+    is_open = has_open_fields(target, feed)
+    fields = sampled_fields(feed, artifacts) if is_open else ()
+    made = recipe_for_fields(target, feed, fields, stored)
+    if declared_fields(feed.format) is None:
+        check_fields(target, feed, made, fields if is_open else sampled_fields(feed, artifacts, *_GLANCE))
+    return made
 
 
 def has_open_fields(target: Target, feed: Feed) -> bool:
@@ -53,14 +60,18 @@ def recipe_for_fields(
     return recipe(target, feed, feed.format, None, fields, stored)
 
 
-def sampled_fields(feed: Feed, artifacts: Sequence[PlannedArtifact]) -> tuple[str, ...]:
+def sampled_fields(
+    feed: Feed,
+    artifacts: Sequence[PlannedArtifact],
+    count: int = SAMPLED_ARTIFACTS,
+    size_bytes: int = SAMPLE_BYTES,
+) -> tuple[str, ...]:
     """Fields that most of the artifacts have come first; those of a header stay in its order."""
-    fields: Counter[str] = Counter()
-    for planned in spread(artifacts, SAMPLED_ARTIFACTS):
-        fields.update(feed.format.field_names(_start(feed, planned)))
+    found = [feed.format.field_names(_start(feed, item, size_bytes)) for item in spread(artifacts, count)]
     if hasattr(feed.format, "with_fields"):
-        return tuple(fields)
-    return tuple(field for field, _ in fields.most_common())
+        return merged_headers(found)
+    counts = Counter(field for fields in found for field in fields)
+    return tuple(field for field, _ in counts.most_common())
 
 
 def spread(items: Sequence[Item], count: int) -> list[Item]:
@@ -70,7 +81,7 @@ def spread(items: Sequence[Item], count: int) -> list[Item]:
     return [items[k * (len(items) - 1) // (count - 1)] for k in range(count)]
 
 
-def _start(feed: Feed, planned: PlannedArtifact) -> bytes:
+def _start(feed: Feed, planned: PlannedArtifact, size_bytes: int) -> bytes:
     sample = b""
     try:
         with feed.source.open(planned.artifact) as stream:
@@ -80,7 +91,7 @@ def _start(feed: Feed, planned: PlannedArtifact) -> bytes:
                     continue
                 for chunk in item[1]:
                     sample += chunk
-                    if len(sample) >= SAMPLE_BYTES:
+                    if len(sample) >= size_bytes:
                         return sample[: sample.rfind(b"\n") + 1] or sample
                 return sample
     except Exception:

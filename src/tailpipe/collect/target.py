@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,15 +10,18 @@ from tailpipe.collect.expressions import Expressions
 from tailpipe.config.report import in_order
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
 from tailpipe.engine.settings import SAIL, SPARK
-from tailpipe.errors import ConfigError, Problem
+from tailpipe.errors import ConfigError, Problem, SourceError
 from tailpipe.formats.format import Format
+from tailpipe.formats.headers import shown
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Capturing, Source
+from tailpipe.tables.fields import source_path
 from tailpipe.tables.mapping import NOTHING_STORED, with_fields
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Table
 
 Key = tuple[str, str]
+_WORD = re.compile(r"[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True)
@@ -84,12 +88,41 @@ def make_target(partition: PartitionConfig, config: Config, table: Table, regist
     target = Target(partition, table, tuple(feeds))
     for feed in feeds:
         try:
-            recipe(target, feed, feed.format, declared_fields(feed.format))
+            _check_declared(target, feed)
         except ConfigError as error:
             problems += error.problems
     if problems:
         raise ConfigError(tuple(dict.fromkeys(problems)))
     return target
+
+
+def _check_declared(target: Target, feed: Feed) -> None:
+    fields = declared_fields(feed.format)
+    made = recipe(target, feed, feed.format, fields)
+    try:
+        check_fields(target, feed, made, fields or ())
+    except SourceError as error:
+        named = {source.name: source.position for source in target.config.sources}
+        raise ConfigError([Problem(error.message, named.get(feed.source.name), error.hint)]) from error
+
+
+def check_fields(target: Target, feed: Feed, recipe: Recipe, fields: Sequence[str]) -> None:
+    """Raises SourceError where no column can have a value from the records of a source, which have these fields."""
+    read = {
+        source_path(column)[0].lower()
+        for column in (*recipe.table.columns, *recipe.table.helpers)
+        if not column.transform
+    }
+    read |= {name.lower() for name in recipe.computing.fields}
+    if not fields or any(field.lower() in read for field in fields):
+        return
+    raise SourceError(
+        f'none of the fields of source "{feed.source.name}" is a column of {target.config.table}. '
+        f"Fields: {shown(fields)}. Columns read: {shown(sorted(read))}",
+        getattr(
+            feed.format, "other_fields_hint", "name the fields as the columns, or say `source` in the columns"
+        ),
+    )
 
 
 def only_sources(target: Target, names: Sequence[str]) -> Target:
@@ -154,7 +187,20 @@ def recipe(
 def _feed(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Feed:
     source_type = registry.sources[source.type]
     default_layout = table.default_layouts.get(source.type)
-    return Feed(source_type.make(source, default_layout), _format(source, config, table, registry))
+    return Feed(
+        source_type.make(source, default_layout), _expecting(_format(source, config, table, registry), table)
+    )
+
+
+def _expecting(format: Format, table: Table) -> Format:
+    """A format that knows a header by the fields that it names is told those that the table reads."""
+    expecting = getattr(format, "expecting", None)
+    if expecting is None:
+        return format
+    read = [column.source or column.name for column in table.columns if not column.transform]
+    mentioned = [name for column in table.columns for name in _WORD.findall(column.transform or "")]
+    told: Format = expecting(read, mentioned)
+    return told
 
 
 def _format(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Format:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
 from tailpipe.formats.delimited_records import Dialect, cut_records, finished_refusals, first_values
 from tailpipe.formats.format import TEXT, Cut
+from tailpipe.formats.headers import Expected
 from tailpipe.formats.pattern import escape
 from tailpipe.formats.text_fields import LinePass, table_names, text_fields
 
@@ -27,7 +28,11 @@ SCHEMA = BlockSchema(
         Argument(
             "delimiter", description='What stands between values; default ",". May be several characters.'
         ),
-        Argument("header", BOOL, description="Whether the first line names the fields; default false."),
+        Argument(
+            "header",
+            BOOL,
+            description="Whether the first line names the fields; unless given, it is looked at.",
+        ),
         Argument("fields", STRINGS, description="Names of the fields in order, instead of the header's."),
         Argument(
             "quote", description='Character around values that hold a delimiter; default `"`, empty: none.'
@@ -60,9 +65,24 @@ class Delimited:
     def refusal(self) -> str:
         return f"line does not have {len(self.planned)} values"
 
+    @property
+    def other_fields_hint(self) -> str:
+        if self.dialect.has_header:
+            return "if the first line is a record, write `header = false` and name the `fields` in the format"
+        return "if the first line names the fields, write `header = true` in the format; else name them in `fields`"
+
     def with_fields(self, names: Sequence[str]) -> Delimited:
         """Fixes the fields of a format that leaves them to the data; names as `field_names` gave them."""
         return replace(self, planned=tuple(self.field_map.get(name, name) for name in names))
+
+    def expecting(self, read: Iterable[str], mentioned: Iterable[str]) -> Delimited:
+        """`read` and `mentioned` are names of fields, as tables use them, by which a header is known."""
+        expected = Expected(
+            tuple(name.strip().lower() for name in self.planned) if self.is_positional else (),
+            frozenset(self.field_map.get(name, name).lower() for name in read),
+            frozenset(self.field_map.get(name, name).lower() for name in mentioned),
+        )
+        return replace(self, dialect=replace(self.dialect, expected=expected))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         """Records have the planned fields in order; a file whose header differs is written anew to be so."""
@@ -120,7 +140,8 @@ def make(config: FormatConfig) -> Delimited:
 
 def make_csv(config: FormatConfig) -> Delimited:
     """`csv` has a header unless it says otherwise or names its fields."""
-    return _made(config, {"delimiter": ",", "quote": '"', "header": not config.arguments.get("fields")})
+    header = None if config.arguments.get("fields") else True
+    return _made(config, {"delimiter": ",", "quote": '"', "header": header})
 
 
 def _made(config: FormatConfig, defaults: Mapping[str, Any]) -> Delimited:
@@ -129,7 +150,7 @@ def _made(config: FormatConfig, defaults: Mapping[str, Any]) -> Delimited:
     dialect = Dialect(
         delimiter=arguments["delimiter"],
         quote=arguments["quote"],
-        has_header=bool(arguments.get("header")),
+        has_header=arguments.get("header"),
         comment=arguments.get("comment") or "",
         skipped_lines=int(arguments.get("skip") or 0),
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
+from tailpipe.formats.headers import Expected, aligned, foreign_reason, numbered_names
 from tailpipe.formats.lines import SEPARATOR, refuse_separators, separator_refusals
 from tailpipe.formats.quoted_lines import cut_quoted_lines
 from tailpipe.formats.text import MAX_RECORD_BYTES
@@ -24,11 +26,14 @@ csv.field_size_limit(MAX_RECORD_BYTES)
 
 @dataclass(frozen=True)
 class Dialect:
+    """With `has_header` None, a first line that is a header for sure counts as one: see `is_header`."""
+
     delimiter: str = ","
     quote: str = '"'
-    has_header: bool = False
+    has_header: bool | None = None
     comment: str = ""
     skipped_lines: int = 0
+    expected: Expected = field(default_factory=Expected)
 
 
 def cut_records(chunks: Iterator[bytes], dialect: Dialect, planned: Sequence[str]) -> Iterator[Cut]:
@@ -37,24 +42,23 @@ def cut_records(chunks: Iterator[bytes], dialect: Dialect, planned: Sequence[str
     Where the header is not `planned`, records are written anew in that order.
     """
     cuts = _without_preamble(cut_quoted_lines(chunks, dialect.quote, dialect.delimiter), dialect)
-    if not dialect.has_header:
+    header, cuts = _header(cuts, dialect)
+    if header is None:
         yield from (_finished(cut, dialect) for cut in cuts)
         return
-    header, cuts = _header(cuts, dialect)
-    is_as_planned = not planned or header == tuple(planned)
+    names = aligned(header, planned)
+    is_as_planned = not planned or names == tuple(planned)
     for cut in cuts:
-        yield _finished(cut if is_as_planned else _rearranged(cut, header, planned, dialect), dialect)
+        yield _finished(cut if is_as_planned else _rearranged(cut, names, planned, dialect), dialect)
 
 
 def first_values(sample: bytes, dialect: Dialect) -> tuple[str, ...]:
-    """The header's names, or `column0`, `column1`… after the first record of a file without one."""
+    """The header's names, or numbered ones after the first record of a file without one."""
     lines = _without_preamble(cut_quoted_lines(iter([sample]), dialect.quote, dialect.delimiter), dialect)
     for cut in lines:
         values = values_of(cut.raw[0].as_py(), dialect)
-        if dialect.has_header:
-            return tuple(_names(values))
-        width = len(str(len(values) - 1))
-        return tuple(f"column{number:0{width}}" for number in range(len(values)))
+        is_header = dialect.expected.is_header(values) if dialect.has_header is None else dialect.has_header
+        return tuple(_names(values)) if is_header else numbered_names(len(values))
     return ()
 
 
@@ -77,12 +81,17 @@ def _names(values: Sequence[str]) -> list[str]:
     return names
 
 
-def _header(cuts: Iterator[Cut], dialect: Dialect) -> tuple[tuple[str, ...], Iterator[Cut]]:
+def _header(cuts: Iterator[Cut], dialect: Dialect) -> tuple[tuple[str, ...] | None, Iterator[Cut]]:
+    """The names in the header, None without one, and the records after it."""
+    if dialect.has_header is False:
+        return None, cuts
     for cut in cuts:
-        names = tuple(_names(values_of(cut.raw[0].as_py(), dialect)))
+        values = values_of(cut.raw[0].as_py(), dialect)
+        if dialect.has_header is None and not dialect.expected.is_header(values):
+            return None, _after(cut, cuts)
         rest = Cut(cut.raw[1:], cut.position[1:], cut.reason[1:])
-        return names, _after(rest, cuts)
-    return (), cuts
+        return tuple(_names(values)), _after(rest, cuts)
+    return None, cuts
 
 
 def _after(first: Cut, cuts: Iterator[Cut]) -> Iterator[Cut]:
@@ -104,17 +113,31 @@ def _without_preamble(cuts: Iterator[Cut], dialect: Dialect) -> Iterator[Cut]:
 
 
 def _rearranged(cut: Cut, header: Sequence[str], planned: Sequence[str], dialect: Dialect) -> Cut:
+    """Values by name; those whose name is not planned are set aside."""
     texts, reasons = [], []
+    extras: list[str | None] = []
+    others = [name for name in header if name not in planned]
+    foreign = None if len(others) < len(header) else foreign_reason(header)
     for text, reason in zip(cut.raw.to_pylist(), cut.reason.to_pylist(), strict=True):
+        reason = reason or foreign
+        extra = None
         values = values_of(text, dialect) if reason is None else []
         if reason is None and len(values) != len(header):
             reason = f"line has {len(values)} values, the header has {len(header)}"
         if reason is None:
             by_name = dict(zip(header, values, strict=True))
             text = _written([by_name.get(name, "") for name in planned], dialect)
+            left = {name: by_name[name] for name in others if by_name[name]}
+            extra = json.dumps(left, ensure_ascii=False, separators=(",", ":")) if left else None
         texts.append(text)
         reasons.append(reason)
-    return Cut(pa.array(texts, pa.string()), cut.position, pa.array(reasons, pa.string()))
+        extras.append(extra)
+    return Cut(
+        pa.array(texts, pa.string()),
+        cut.position,
+        pa.array(reasons, pa.string()),
+        extra=pa.array(extras, pa.string()),
+    )
 
 
 def _written(values: Sequence[str], dialect: Dialect) -> str:
@@ -136,7 +159,7 @@ def _finished(cut: Cut, dialect: Dialect) -> Cut:
     if not doubled or data is None or bytes(data).count(doubled) <= _MOST_DOUBLED_QUOTES:
         return cut
     texts = [_split_early(text, dialect) for text in cut.raw.to_pylist()]
-    return Cut(pa.array(texts, pa.string()), cut.position, cut.reason)
+    return replace(cut, raw=pa.array(texts, pa.string()))
 
 
 def _split_early(text: str, dialect: Dialect) -> str:

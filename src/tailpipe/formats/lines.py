@@ -22,6 +22,7 @@ _FINAL_REASONS = (
     r"(?s)^(?:(?:line|record) is [0-9,]+ bytes, the limit is [0-9,]+"
     r"|document has no list at .*|document cannot be read: .*"
     r"|line has [0-9]+ values, the header has [0-9]+"
+    r"|the header of its file names none of the fields .*"
     r"|[0-9,]+ more rejects of this artifact were only counted; .*"
     r"|[0-9,]+ bytes behind the end of .* were not read"
     rf"|{SEPARATOR_REASON})$"

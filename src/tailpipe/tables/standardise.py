@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tailpipe.formats.format import Format
+from tailpipe.formats.format import TEXT, Format
 from tailpipe.tables.computing import INDEX, NOTHING, Computing, sent_field
 from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path, text_sql
 from tailpipe.tables.sql import literal, quoted
@@ -87,7 +87,8 @@ def filled_columns(recipe: Recipe) -> tuple[str, ...]:
         if column.name in recipe.computed or _is_present(column, recipe)
     ]
     standard = [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
-    extra = [EXTRA] if recipe.fields is None or _unread_fields(recipe) else []
+    may_have_more = recipe.fields is None or recipe.format.shape == TEXT
+    extra = [EXTRA] if may_have_more or _unread_fields(recipe) else []
     return tuple(dict.fromkeys([*present, *standard, *extra, "tp_timestamp"]))
 
 
@@ -152,12 +153,14 @@ def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) 
 
 
 def _extra_sql(recipe: Recipe) -> str:
-    """What the reader set aside of the record, or the fields that no column reads."""
+    """What the reader set aside of the record, and the fields that no column reads."""
     unread = _unread_fields(recipe)
     if not unread:
         return EXTRA
     parts = (f"{literal(name)}, {RECORD}.{quoted(name)}" for name in unread)
-    return f"nullif(to_json(named_struct({', '.join(parts)})), '{{}}')"
+    fields = f"nullif(to_json(named_struct({', '.join(parts)})), '{{}}')"
+    both = f"concat(left({EXTRA}, length({EXTRA}) - 1), ',', substring({fields}, 2))"
+    return f"CASE WHEN {EXTRA} IS NULL THEN {fields} ELSE coalesce({both}, {EXTRA}) END"
 
 
 def _sql(column: Column, values: dict[str, ColumnValue]) -> str:
