@@ -47,6 +47,7 @@ class Expressions:
             if self._is_time(output)
         ]
         rows = [*self._condition(), *self._index()]
+        self.problems += self._early_standards()
         if self.problems:
             raise ConfigError(tuple(dict.fromkeys(self.problems)))
         outputs = (*columns, *rows)
@@ -68,9 +69,8 @@ class Expressions:
 
     @cached_property
     def _time_column(self) -> str | None:
-        """The column that tp_timestamp is a copy of, in a user's table that has only one time."""
-        standard = self.table.standard.get(TP_TIMESTAMP, "")
-        return standard.strip("`") if self.table.is_custom else None
+        """The column that tp_timestamp is a copy of, as in a user's table that has only one time."""
+        return self.table.standard.get(TP_TIMESTAMP, "").strip("`") or None
 
     def _is_time(self, output: Output) -> bool:
         return output.name == self._time_column
@@ -93,6 +93,18 @@ class Expressions:
             name: type_ for name, type_ in self._row.columns.items() if name in filled and name not in hidden
         }
         return replace(self._row, columns=columns, is_open=self.is_open)
+
+    def _early_standards(self) -> Iterator[Problem]:
+        """The engine fills common columns before expressions are evaluated."""
+        for name, sql in self.table.standard.items():
+            late = [column for column in self.computed if re.search(rf"\b{re.escape(column)}\b", sql)]
+            if late and name not in self.computed:
+                message = (
+                    f'table "{self.table.name}": {name} is made of column "{late[0]}", which has a transform'
+                )
+                yield Problem(
+                    message, self.config.position, hint="a plugin's column takes an `expression` instead"
+                )
 
     def _capture(self, column: Column) -> str | None:
         """The capture that a column reads as if it were a field: where records cannot have, or lack, that field."""

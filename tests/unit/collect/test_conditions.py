@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from tailpipe.collect.expressions import Expressions
 from tailpipe.collect.target import Target, declared_fields, make_targets, recipe
 from tailpipe.config import load
+from tailpipe.config.values import PartitionConfig
 from tailpipe.errors import ConfigError
 from tailpipe.plugins.registry import load_registry
 from tailpipe.tables.computing import Computing
+from tailpipe.tables.table import Column, Table
 
 
 def targets(folder: Path, text: str) -> list[Target]:
@@ -181,3 +185,13 @@ def test_tp_date_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is always the UTC day of tp_timestamp") as caught:
         targets(tmp_path, custom('column "tp_date" { source = "when" }'))
     assert 'column "tp_timestamp"' in str(caught.value)
+
+
+def test_a_plugins_common_column_cannot_wait_for_a_transform() -> None:
+    columns = (Column("day", "timestamp", transform="now()"), Column("host", transform="'x'"))
+    standard = {"tp_timestamp": "`day`", "tp_domains": "array(host)"}
+    table = Table("t", columns, standard)
+    with pytest.raises(ConfigError, match='tp_domains is made of column "host", which has a transform'):
+        Expressions(PartitionConfig("t", "p"), table, ()).computing()
+    computed = Expressions(PartitionConfig("t", "p"), replace(table, standard={"tp_timestamp": "`day`"}), ())
+    assert computed.computing().required == ("tp_timestamp",)

@@ -62,6 +62,9 @@ REFUSED = [
     ("", "the expression is empty"),
     ("  \n", "the expression is empty"),
     ("status = \0", "NUL"),
+    ("event_name = '\ud800'", "what is no character"),
+    (" + ".join(["status"] * 3000), "the expression is nested too deeply"),
+    (" + ".join(["status"] * 700), "the expression is nested too deeply"),
     ("status = = 1", 'SQL syntax error near "=", character 10 of the expression'),
     ("'é' = = 1", 'SQL syntax error near "=", character 7 of the expression'),
     ("status +", "the expression ends too early"),
@@ -132,6 +135,11 @@ def test_where_any_field_may_occur_other_names_are_fields(text: str, entry: Inpu
             check_expression(text, OPEN)
         return
     assert check_expression(text, OPEN).inputs == (entry,)
+
+
+def test_long_expressions_are_no_problem() -> None:
+    assert check_expression(" or ".join(f"status = {k}" for k in range(2000)), SCOPE).type == "BOOLEAN"
+    assert check_expression(" || ".join(["event_name"] * 250), SCOPE).type == "VARCHAR"
 
 
 def test_of_fields_that_differ_in_letter_case_an_expression_sees_the_one_it_spells() -> None:

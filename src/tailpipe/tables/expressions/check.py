@@ -62,7 +62,10 @@ def needs_inet(inputs: list[Input] | tuple[Input, ...], *texts: str) -> bool:
 
 
 def _checked(text: str, scope: Scope) -> Expression:
-    names = used_names(text, _database(False).cursor(), lambda name: scope.find(name) is not None)
+    try:
+        names = used_names(text, _database(False).cursor(), lambda name: scope.find(name) is not None)
+    except duckdb.Error as error:
+        raise _told(error) from None
     inputs = scope.inputs(names)
     cursor = _database(needs_inet(inputs, text)).cursor()
     row = row_source(inputs)

@@ -21,6 +21,7 @@ _REFUSED = {
     "POSITIONAL_REFERENCE": ("columns have no numbers here", "name the column"),
     "DEFAULT": ("DEFAULT is not an expression", None),
 }
+_TOO_DEEP = ("the expression is nested too deeply", "use a list, or several columns")
 _NOWHERE = 2**64 - 1
 _BEGIN = "SELECT ("
 # Words that are right where they stand in an expression.
@@ -50,9 +51,12 @@ def used_names(
     """
     if not text.strip():
         raise ExpressionError("the expression is empty")
-    if "\0" in text:
-        raise ExpressionError("the expression holds a NUL character")
-    tree = _tree(text, connection)
+    if not _is_plain(text):
+        raise ExpressionError("the expression holds a NUL, or what is no character")
+    try:
+        tree = _tree(text, connection)
+    except RecursionError:
+        raise ExpressionError(*_TOO_DEEP) from None
     names: dict[str, None] = {}
     parameters: set[str] = set()
     for node in _nodes(tree):
@@ -91,14 +95,23 @@ def _serialized(statement: str, connection: duckdb.DuckDBPyConnection) -> Any:
 
 
 def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(tree, dict):
-        if "class" in tree:
-            yield tree
-        for value in tree.values():
-            yield from _nodes(value)
-    elif isinstance(tree, list):
-        for value in tree:
-            yield from _nodes(value)
+    """In the order of the text."""
+    waiting = [tree]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, dict):
+            if "class" in here:
+                yield here
+            waiting += reversed(here.values())
+        elif isinstance(here, list):
+            waiting += reversed(here)
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _lambda_parameters(node: dict[str, Any], is_known: Callable[[str], bool]) -> Iterator[str]:
@@ -124,6 +137,8 @@ def _syntax_error(parsed: Any, text: str, connection: duckdb.DuckDBPyConnection)
         return ExpressionError("this is a statement, not an expression")
     near = re.search(r'at or near "(.*)"', message, re.S)
     position = parsed.get("position")
+    if "expression depth" in message:
+        return ExpressionError(*_TOO_DEEP)
     if message.startswith("unterminated"):
         return ExpressionError("a quote or comment that begins here does not end")
     if near is None or position is None:
