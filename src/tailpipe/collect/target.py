@@ -164,8 +164,7 @@ def recipe(
     """How records of a feed become rows of the target's table; expressions are checked here.
 
     `format` is the feed's, with the fields that its files name. Without a feed, any name may be one of the path's.
-    `fields` are all that records can have, None where any
-    may occur; `seen` are those that a look at them showed.
+    `fields` are all that records can have, None where any may occur; `seen` are those that a look at them showed.
     """
     index = target.config.tp_index
     known = fields if seen is None else seen
