@@ -79,15 +79,19 @@ def _differences(name: str, ours: list[Any], theirs: list[Any]) -> Iterator[str]
         if mine not in theirs:
             same = [other for other in theirs if _place(other) == _place(mine)]
             yield (
-                f"{name}: {_told(mine, same[0])}" if same else f"{name}: only the first has {str(mine)[:600]}"
+                f"{name}: {_told(mine, same[0])}" if same else f"{name}: only the first has {_short(mine)}"
             )
     for other in theirs:
         if not any(_place(other) == _place(mine) for mine in ours):
-            yield f"{name}: only the second has {str(other)[:600]}"
+            yield f"{name}: only the second has {_short(other)}"
 
 
 def _place(fate: dict[str, Any]) -> Any:
     return fate["tp_id"] if "tp_id" in fate else fate["position"]
+
+
+def _short(fate: dict[str, Any]) -> str:
+    return str({key: str(value)[:80] for key, value in fate.items() if value is not None})[:600]
 
 
 def _told(mine: dict[str, Any], other: dict[str, Any]) -> str:

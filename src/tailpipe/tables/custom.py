@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tailpipe.config.values import ColumnConfig, TableConfig
 from tailpipe.errors import ConfigError, Problem
-from tailpipe.tables.standard import EXTRA, TP_COLUMNS, TP_NAMES, WRITER_COLUMNS
+from tailpipe.tables.sql import quoted
+from tailpipe.tables.standard import EXTRA, TP_COLUMNS, TP_NAMES, WRITER_COLUMNS, engine_name
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import Scalar, parse_type
 
@@ -93,7 +94,7 @@ def _timestamp(config: TableConfig, columns: list[Column]) -> tuple[dict[str, st
     """A table with one timestamp column needs no tp_timestamp column to say which."""
     moments = [column.name for column in columns if _is_timestamp(column)]
     if len(moments) == 1:
-        return {_TP_TIMESTAMP: f"`{moments[0]}`"}, None
+        return {_TP_TIMESTAMP: quoted(engine_name(moments[0]))}, None
     found = f"it has {len(moments)} timestamp columns" if moments else "it has no timestamp column"
     return {}, Problem(
         f'table "{config.name}" does not say which column is the time of the event: {found}',

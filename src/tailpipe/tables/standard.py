@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tailpipe.tables.table import Column
 
 # Filled while writing, because they are constant for an artifact or follow from its place in the lake.
@@ -50,8 +52,13 @@ TP_NAMES = frozenset(column.name for column in TP_COLUMNS)
 # Texts that a layout's captures may fill, file by file.
 TP_SCALARS = frozenset(column.name for column in TP_COLUMNS if column.type == "varchar")
 DEFAULT_INDEX = "default"
+_WORD = re.compile("[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
 def engine_name(column: str) -> str:
-    """A column's name on its way to the writer, where dots and backticks would be taken for a path."""
-    return column.replace(".", "\u2024").replace("`", "\u02cb")
+    """A column's name in the engine and on its way to the writer.
+
+    Names of logs may hold anything, and engines trim, fold, split or refuse some of it. What is not a plain word is
+    spelled in hexadecimal.
+    """
+    return column if _WORD.fullmatch(column) else f"tp_x{column.encode().hex()}"

@@ -186,12 +186,12 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
         if column.name not in (*own, *standard, *WRITER_COLUMNS, EXTRA)
     }
     index = (
-        [_aliased(f"CAST({quoted(recipe.index_column)} AS string)", "tp_index")]
+        [_aliased(f"CAST({_column(recipe.index_column)} AS string)", "tp_index")]
         if recipe.index_column and not recipe.is_index_computed
         else []
     )
     return rows.selectExpr(
-        *(quoted(name) for name in own),
+        *(_column(name) for name in own),
         *(_aliased(sql, name) for name, sql in (standard | missing).items()),
         *index,
         *PLACE,
@@ -213,7 +213,7 @@ def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
     raw = f"coalesce({ORIGINAL}, {RAW})"
     kept = raw if recipe.computing.required else f"CASE WHEN {is_no_row} THEN {raw} END"
     return checked.selectExpr(
-        *(_aliased(quoted(name), engine_name(name)) for name in _sent_columns(recipe)),
+        *(_column(name) for name in _sent_columns(recipe)),
         *(["tp_index"] if recipe.index_column and not recipe.is_index_computed else []),
         *PLACE,
         f"{REFUSED_BECAUSE} AS {REASON}",
@@ -245,12 +245,12 @@ def _required_checks(recipe: Recipe) -> list[str]:
         if column.required and column.name != TP_TIMESTAMP and column.name not in recipe.computed
     ]
     checks = [
-        f"CASE WHEN {quoted(name)} IS NULL THEN {literal(name + ' is missing')} END" for name in required
+        f"CASE WHEN {_column(name)} IS NULL THEN {literal(name + ' is missing')} END" for name in required
     ]
     if TP_TIMESTAMP in recipe.computed:
         return checks
     shown = [
-        f"concat({literal(name)}, ' \"', CAST({quoted(name)} AS string), '\" is not a date')"
+        f"concat({literal(name)}, ' \"', CAST({_column(name)} AS string), '\" is not a date')"
         for name in recipe.table.timestamp_from
     ]
     sentence = f"coalesce({', '.join([*shown, literal('tp_timestamp is missing')])})"
@@ -258,4 +258,8 @@ def _required_checks(recipe: Recipe) -> list[str]:
 
 
 def _aliased(sql: str, name: str) -> str:
-    return f"{sql} AS {quoted(name)}"
+    return f"{sql} AS {_column(name)}"
+
+
+def _column(name: str) -> str:
+    return quoted(engine_name(name))
