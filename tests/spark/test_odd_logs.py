@@ -50,7 +50,7 @@ def test_a_long_line_and_a_layout_that_repeats_a_group(place: Place) -> None:
 def test_fields_may_have_any_name(place: Place) -> None:
     fields = {
         **{name: name for name in ("raw", "artifact", "entry", "position", "reason", "f", "item", "select")},
-        **{name: name for name in ("a.b", "a b", "it's", "b`t", "d$x", 'd"q', "ünï", "a-b")},
+        **{name: name for name in ("a.b", "a b", "it's", "b`t", "d$x", 'd"q', "ünï", "a-b", " at", "at ")},
         "Level": "1",
         "level": "2",
         "AT": "x",
