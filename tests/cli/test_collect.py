@@ -301,7 +301,11 @@ def test_an_end_before_the_lookback_asks_for_a_beginning(home: Home) -> None:
     assert done.returncode == 2
     assert "the window is empty: without --from it begins " in done.stderr
     assert "hint: give --from too" in done.stderr
+    assert "takes it up again" not in done.stdout
     assert home.run("collect", "--from", "").returncode == 2
+    home.collect()
+    assert home.run("collect", "--to", "2024-01-01").returncode == 2
+    assert "failed" not in home.run("coverage", "--from", "2024-06-01", "--to", "2024-06-02").stdout
 
 
 def test_a_window_in_the_future_is_refused(home: Home) -> None:

@@ -31,8 +31,10 @@ from rules_play import (
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect import record
+from tailpipe.collect.outcome import USAGE
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
+from tailpipe.errors import UsageError
 from tailpipe.lake.catalog import partition_states, reject_files
 from tailpipe.lake.contents import rows_per_day
 from tailpipe.lake.deletion import delete_window
@@ -60,6 +62,8 @@ class InLake:
                 now=moment(world.now),
                 is_overwrite=run.is_overwrite,
             )
+        if any(failure.label == USAGE for failure in outcome.failed):
+            raise UsageError("the window is empty")
         labels = {failure.label.removeprefix(f"{world.folder}/") for failure in outcome.failed}
         return Came(outcome.rows.stored, labels)
 

@@ -10,10 +10,10 @@ from typing import Any
 from tailpipe.cli.reasons import print_left_out, print_reasons, print_unstored, tell, window_words
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.listing import Listing
-from tailpipe.collect.outcome import LAKE, PartitionOutcome, Rows, RunOutcome, UnitFailed, unlisted
+from tailpipe.collect.outcome import LAKE, USAGE, PartitionOutcome, Rows, RunOutcome, UnitFailed, unlisted
 from tailpipe.collect.plan import Action, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
-from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE
+from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE, EXIT_USAGE
 from tailpipe.times import Window
 
 _ACTION_WORDS = {
@@ -29,6 +29,8 @@ def exit_code(outcome: RunOutcome) -> int:
         return EXIT_PARTIAL if any(_is_all_rejected(part) for part in outcome.partitions) else EXIT_DONE
     if all(failure.is_unlisted for failure in outcome.failed):
         return EXIT_SOURCE
+    if all(failure.label == USAGE for failure in outcome.failed):
+        return EXIT_USAGE
     return EXIT_LAKE if all(failure.label == LAKE for failure in outcome.failed) else EXIT_PARTIAL
 
 
@@ -41,9 +43,10 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
     rows = outcome.rows
     rate = f", {rows.read / outcome.seconds:,.0f} rows/s" if rows.read and outcome.seconds else ""
     say(f"total: {balance(rows)}  ({seconds(outcome.seconds)}{rate})")
-    if outcome.failed:
-        pronoun = "it" if len(outcome.failed) == 1 else "them"
-        say(f"{counted(len(outcome.failed), 'unit')} failed; the next run takes {pronoun} up again")
+    failed = sum(failure.label != USAGE for failure in outcome.failed)
+    if failed:
+        pronoun = "it" if failed == 1 else "them"
+        say(f"{counted(failed, 'unit')} failed; the next run takes {pronoun} up again")
 
 
 def print_plan(plans: Sequence[PartitionPlan], outcome: RunOutcome, form: str) -> int:

@@ -12,6 +12,7 @@ from tailpipe.times import Window
 UNRECORDED = "record of the run"
 LAKE = "lake"
 UNEXPECTED = "run"
+USAGE = "window"
 MAX_UNLISTED = 20
 
 
@@ -68,7 +69,7 @@ class UnitFailed:
 
     With `is_unlisted`, the label names a place or a source that could not be listed. Other labels than a unit's:
     UNRECORDED, nothing is missing but the note that the run ended; LAKE and UNEXPECTED, the partition's run broke off,
-    and units that are not done were not tried.
+    and units that are not done were not tried; USAGE, the command asked for nothing of the partition.
     """
 
     label: str

@@ -18,7 +18,7 @@ from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, wanted_windows
 from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.columns import id_prefix
-from tailpipe.lake.extent import extent, may_hold
+from tailpipe.lake.extent import may_hold
 from tailpipe.lake.manifest import ArtifactRecord, Windows
 from tailpipe.lake.state import Key, PartitionState, without
 from tailpipe.sources.artifact import FOLDER_OUTSIDE, Artifact, Listed, Recognising, Skipped, Unlisted
@@ -132,7 +132,7 @@ def plan_partition(
             number,
             feed,
             state,
-            wanted_windows(state, feed.source.name, asked, horizons, now),
+            wanted_windows(state, feed.source.name, asked, horizons, now, is_overwrite),
             now,
             is_overwrite,
         )
@@ -225,7 +225,7 @@ class _FeedPlan:
             for record in self.state.artifacts.values()
             if (record.source == self.feed.source.name or record.source not in configured)
             and record.span is not None
-            and self._is_missed(record)
+            and self.wanted.reaches(record)
         )
         try:
             for item in self.feed.source.list(self.wanted.listed):
@@ -378,15 +378,9 @@ class _FeedPlan:
         """
         if artifact.span is None:
             return self.wanted.asked
-        if not self.wanted.includes(artifact.span) and not (record and self._is_missed(record)):
+        if not self.wanted.includes(artifact.span) and not (record and self.wanted.reaches(record)):
             return None
         return self.wanted.asked if record and record.kept else _ALL
-
-    def _is_missed(self, record: ArtifactRecord) -> bool:
-        """Whether rows of it are wanted, whatever its path says; when overwriting, also those that are kept."""
-        if self.is_overwrite:
-            return may_hold(record, self.wanted.windows)
-        return self.wanted.misses(record)
 
     def _plan(self, sighting: Sighting, target: Windows, shape: str) -> PlannedArtifact | None:
         artifact, record = sighting.artifact, sighting.record
@@ -396,7 +390,7 @@ class _FeedPlan:
         missing = without(target, record.kept)
         if not may_hold(record, missing):
             missing = ()
-        if self.is_overwrite and target and self._is_touched(record):
+        if self.is_overwrite and target and self.wanted.touches(record):
             return self._reading(sighting, Action.REPLACE, kept, kept)
         if sighting.relation is Relation.SAME:
             return self._reading(sighting, Action.WIDEN, missing, kept) if missing else None
@@ -406,14 +400,6 @@ class _FeedPlan:
             if shape == LINES and not missing and self._can_read_on(artifact, record):
                 return self._reading(sighting, Action.READ_ON, kept, kept)
         return self._reading(sighting, Action.REPLACE, kept, kept)
-
-    def _is_touched(self, record: ArtifactRecord) -> bool:
-        """Whether an overwritten window reaches rows of the artifact, or its day."""
-        if record.span is not None and self.wanted.includes(record.span):
-            return True
-        # Rejects may be rows of any time when they are read anew.
-        is_anywhere = record.span is None and (record.rejected or extent(record) is None)
-        return bool(is_anywhere) or may_hold(record, self.wanted.windows)
 
     def _can_read_on(self, artifact: Artifact, record: ArtifactRecord) -> bool:
         source = self.feed.source
@@ -465,7 +451,8 @@ class _FeedPlan:
         seen = {sighting.identity for sighting in sightings}
         own = (record for record in self.state.artifacts.values() if record.source == self.feed.source.name)
         return sum(
-            record.identity not in seen and bool(record.kept) and self._is_touched(record) for record in own
+            record.identity not in seen and bool(record.kept) and self.wanted.touches(record)
+            for record in own
         )
 
 

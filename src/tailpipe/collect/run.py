@@ -18,6 +18,7 @@ from tailpipe.collect.outcome import (
     LAKE,
     UNEXPECTED,
     UNRECORDED,
+    USAGE,
     PartitionOutcome,
     RunOutcome,
     UnitFailed,
@@ -30,7 +31,7 @@ from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWi
 from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError, TailpipeError, system_message
+from tailpipe.errors import ConflictError, LakeError, TailpipeError, UsageError, system_message
 from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.lake.table_deletion import remove_deleted
@@ -116,6 +117,8 @@ class Collection:
         if self.engine_log is not None:
             with self.engine_log.open("a") as log:
                 traceback.print_exception(error, file=log)
+        if isinstance(error, UsageError):
+            return UnitFailed(USAGE, 0, str(error))
         if isinstance(error, TailpipeError):
             return UnitFailed(LAKE if isinstance(error, LakeError) else UNEXPECTED, 0, str(error))
         if isinstance(error, OSError):
@@ -163,9 +166,14 @@ class _Runner:
         return outcome
 
     def _broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
-        """The record claims nothing of what this run wanted, so that the next one wants it again."""
+        """The record claims nothing of what this run wanted, so that the next one wants it again.
+
+        A command that asks for nothing leaves none.
+        """
         outcome = _joined(self._done, self._collection.broken_off(target, error))
         self._collection.watcher.partition_broken_off(outcome)
+        if isinstance(error, UsageError):
+            return outcome
         try:
             state = self._collection.log(target).state(target.config.name)
         except Exception:

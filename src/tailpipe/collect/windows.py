@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tailpipe.errors import UsageError
-from tailpipe.lake.extent import lacks
+from tailpipe.lake.extent import extent, lacks, may_hold
 from tailpipe.lake.manifest import ArtifactRecord, Windows
 from tailpipe.lake.state import PartitionState, believed, without
 from tailpipe.times import Lookback, Window, merge, subtract
@@ -48,6 +48,7 @@ class Wanted:
     listed: Window
     asked: Windows
     doubted: datetime | None = None
+    is_overwrite: bool = False
 
     def includes(self, span: Window) -> bool:
         return any(span.overlaps(window) for window in self.windows)
@@ -59,6 +60,18 @@ class Wanted:
         """Whether the artifact may have rows of the windows that are not kept."""
         return lacks(record, self.windows)
 
+    def reaches(self, record: ArtifactRecord) -> bool:
+        """Whether rows of it are wanted, whatever its path says; when overwriting, also those that are kept."""
+        return may_hold(record, self.windows) if self.is_overwrite else self.misses(record)
+
+    def touches(self, record: ArtifactRecord) -> bool:
+        """Whether the windows hold rows of the artifact, or its day."""
+        if record.span is not None and self.includes(record.span):
+            return True
+        # Rejects may be rows of any time when they are read anew.
+        is_anywhere = record.span is None and (record.rejected or extent(record) is None)
+        return bool(is_anywhere) or may_hold(record, self.windows)
+
     def reaching(self, spans: Iterable[Window | None]) -> Wanted:
         """The same, with a look at where artifacts lie that have rows of the windows."""
         reached = [self.listed, *(span for span in spans if span is not None)]
@@ -67,7 +80,12 @@ class Wanted:
 
 
 def wanted_windows(
-    state: PartitionState, source: str, asked: AskedWindow, horizons: Horizons, now: datetime
+    state: PartitionState,
+    source: str,
+    asked: AskedWindow,
+    horizons: Horizons,
+    now: datetime,
+    is_overwrite: bool = False,
 ) -> Wanted:
     """`--from` and `--to` mean what they say. Without them a source goes on from its last collected point.
 
@@ -93,7 +111,7 @@ def wanted_windows(
         )
     claims = state.covered.get(source, ())
     doubted = max(window.end for window in claims) if claims and not believed(claims, now) else None
-    return Wanted(windows, listed, merge([*state.asked.get(source, ()), *windows]), doubted)
+    return Wanted(windows, listed, merge([*state.asked.get(source, ()), *windows]), doubted, is_overwrite)
 
 
 def _going_on(

@@ -95,7 +95,7 @@ class _Folding:
             self.rejects.pop(path, None)
         self.rejects |= dict.fromkeys(header.rejects)
         _widen(self.asked, header.asked)
-        if header.report and not header.is_snapshot:
+        if header.report and header.covered and not header.is_snapshot:
             self._doubt(header.report.started_at)
         _widen(self.covered, header.covered)
         if not header.is_snapshot:
