@@ -214,21 +214,25 @@ class _FeedPlan:
     twice: int = 0
     unended: int = 0
 
+    def __post_init__(self) -> None:
+        self.listed = self.wanted.listed
+
     def look(self, configured: set[str]) -> None:
         """Lists the source, also where artifacts lie that are to be read for rows of another day than their own.
 
         Whatever breaks in it costs this source alone. Records of sources that are not configured any more may be of
         what this one shows.
         """
-        self.wanted = self.wanted.reaching(
+        name = self.feed.source.name
+        self.listed = self.wanted.listed_with(
             record.span
             for record in self.state.artifacts.values()
-            if (record.source == self.feed.source.name or record.source not in configured)
-            and record.span is not None
+            if record.span is not None
+            and (record.source == name or record.source not in configured)
             and self.wanted.reaches(record)
         )
         try:
-            for item in self.feed.source.list(self.wanted.listed):
+            for item in self.feed.source.list(self.listed):
                 self._see(item)
         except Exception as error:
             self._give_up(error)
@@ -271,7 +275,7 @@ class _FeedPlan:
         shape = getattr(self.feed.format, "shape", DOCUMENT)
         foreign = [record for record in orphans.values() if record.source != self.feed.source.name]
         sightings = recognise(
-            self.feed.source, shape, self.state.artifacts, found, self.wanted.listed, self.now, foreign
+            self.feed.source, shape, self.state.artifacts, found, self.listed, self.now, foreign
         )
         for sighting in sightings:
             self._consider(sighting, shape)

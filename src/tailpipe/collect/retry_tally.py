@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 import msgspec
 
 from tailpipe.collect.outcome import Rows
 from tailpipe.collect.retry_plan import RetriedArtifact
-from tailpipe.collect.tally import first_of, last_of
+from tailpipe.collect.tally import first_of, last_of, moment
 from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.manifest import ArtifactRecord
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass
@@ -79,8 +76,7 @@ def _updated(record: ArtifactRecord, counts: _Counts) -> ArtifactRecord:
     """Its records are the same ones; some of them are no longer rejected."""
     rows = counts.rows
     times, all_times = (
-        [_EPOCH + timedelta(microseconds=moment) for moment in moments]
-        for moments in (counts.times, counts.all_times)
+        [moment(microseconds) for microseconds in found] for found in (counts.times, counts.all_times)
     )
     return msgspec.structs.replace(
         record,

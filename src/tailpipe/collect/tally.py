@@ -19,6 +19,8 @@ from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact
 from tailpipe.lake.manifest import ArtifactRecord
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MIN = datetime.min.replace(tzinfo=UTC) - _EPOCH
+_MAX = datetime.max.replace(tzinfo=UTC) - _EPOCH
 
 
 @dataclass
@@ -132,8 +134,8 @@ def _record(
 ) -> ArtifactRecord:
     """What is known of the artifact after this reading, together with what was known before."""
     artifact, known = planned.artifact, planned.record
-    total, first, last = rows, _moment(span.first), _moment(span.last)
-    oldest, newest = _moment(span.oldest), _moment(span.newest)
+    total, first, last = rows, moment(span.first), moment(span.last)
+    oldest, newest = moment(span.oldest), moment(span.newest)
     if known is not None and planned.action in (Action.READ_ON, Action.WIDEN):
         total = _total(known, rows, is_reread=planned.action is Action.WIDEN)
         first, last = first_of(known.first, first), last_of(known.last, last)
@@ -204,5 +206,8 @@ def last_of(*times: Any) -> Any:
     return max((time for time in times if time is not None), default=None)
 
 
-def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+def moment(microseconds: int | None) -> datetime | None:
+    """Since 1970. Rows outside the window may be of times that no calendar has: they count as its first or last."""
+    if microseconds is None:
+        return None
+    return _EPOCH + min(max(timedelta(microseconds=1) * microseconds, _MIN), _MAX)

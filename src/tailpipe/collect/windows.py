@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tailpipe.errors import UsageError
@@ -54,7 +54,7 @@ class Wanted:
         return any(span.overlaps(window) for window in self.windows)
 
     def is_late(self, span: Window) -> bool:
-        return any(span.overlaps(window) for window in self.asked)
+        return span.overlaps(self.listed) and any(span.overlaps(window) for window in self.asked)
 
     def misses(self, record: ArtifactRecord) -> bool:
         """Whether the artifact may have rows of the windows that are not kept."""
@@ -72,11 +72,10 @@ class Wanted:
         is_anywhere = record.span is None and (record.rejected or extent(record) is None)
         return bool(is_anywhere) or may_hold(record, self.windows)
 
-    def reaching(self, spans: Iterable[Window | None]) -> Wanted:
-        """The same, with a look at where artifacts lie that have rows of the windows."""
-        reached = [self.listed, *(span for span in spans if span is not None)]
-        hull = Window(min(span.start for span in reached), max(span.end for span in reached))
-        return replace(self, listed=hull)
+    def listed_with(self, spans: Iterable[Window]) -> Window:
+        """What is looked at, and where artifacts lie that have rows of the windows."""
+        reached = [self.listed, *spans]
+        return Window(min(span.start for span in reached), max(span.end for span in reached))
 
 
 def wanted_windows(

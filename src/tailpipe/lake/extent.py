@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from tailpipe.lake.manifest import ArtifactRecord, Windows
 from tailpipe.times import Window, subtract
 
 _HOUR = timedelta(hours=1)
+_END = datetime.max.replace(tzinfo=UTC)
+_LAST_HOUR = _END - _HOUR
 
 
 def extent(record: ArtifactRecord) -> Window | None:
@@ -21,7 +23,7 @@ def extent(record: ArtifactRecord) -> Window | None:
     start, end = (
         moment.replace(minute=0, second=0, microsecond=0) for moment in (record.oldest, record.newest)
     )
-    return Window(start, end + _HOUR)
+    return Window(start, end + _HOUR if end < _LAST_HOUR else _END)
 
 
 def lacking(record: ArtifactRecord) -> Windows:
