@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from tailpipe.collect.target import Target, declared_fields, find_targets, recipe
+from tailpipe.collect.target import Key, Target, declared_fields, find_targets, recipe
 from tailpipe.config.report import in_order
-from tailpipe.config.values import Config, FormatConfig, PartitionConfig, TableConfig
+from tailpipe.config.values import Config, FormatConfig, PartitionConfig
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.plugins.registry import Registry, known_tables
+from tailpipe.tables.custom import partial_table
 from tailpipe.tables.table import Table
 
 # Records that may have any field, for a table of which no format says more.
@@ -20,7 +21,7 @@ _ANY_FIELDS = FormatConfig("jsonl", "default")
 def find_problems(config: Config, registry: Registry) -> tuple[Problem, ...]:
     """Errors and warnings, by place, each once."""
     tables, table_problems = known_tables(config, registry)
-    _, broken = find_targets(config, registry)
+    targets, broken = find_targets(config, registry)
     problems = [*registry.warnings, *registry.claims, *config.problems]
     problems += [
         replace(problem, is_warning=True)
@@ -29,7 +30,8 @@ def find_problems(config: Config, registry: Registry) -> tuple[Problem, ...]:
         if name not in table_problems
     ]
     problems += [problem for each in (*table_problems.values(), *broken.values()) for problem in each]
-    for check in (*_part_checks(config, registry), *_table_checks(config, registry, tables)):
+    checks = (*_part_checks(config, registry), *_expression_checks(config, registry, tables, targets))
+    for check in checks:
         try:
             check()
         except ConfigError as error:
@@ -48,17 +50,29 @@ def _part_checks(config: Config, registry: Registry) -> Iterator[Callable[[], ob
         yield partial(registry.sources[source.type].make, source, None)
 
 
-def _table_checks(
-    config: Config, registry: Registry, tables: Mapping[str, Table]
+def _expression_checks(
+    config: Config, registry: Registry, tables: Mapping[str, Table], targets: Collection[Key]
 ) -> Iterator[Callable[[], object]]:
-    collected = {partition.table for partition in config.partitions.values()}
-    for name, table in config.tables.items():
-        if name in tables and name not in collected:
-            yield partial(_check_table, tables[name], table, registry)
+    """Of tables that nothing collects, and of what was not checked because something else is wrong with it."""
+    own = {**config.tables, **config.damaged_tables}
+    known = {**{name: partial_table(table) for name, table in own.items()}, **tables}
+    collected = {table for table, _ in targets}
+    for name, table in own.items():
+        if name in collected:
+            continue
+        yield partial(_check_expressions, PartitionConfig(name, "check"), known[name], table.format, registry)
+    for key, partition in (*config.partitions.items(), *config.damaged_partitions.items()):
+        chosen = registry.table(partition.table, partition.plugin) or known.get(partition.table)
+        if chosen and key not in targets:
+            yield partial(_check_expressions, partition, chosen, None, registry)
 
 
-def _check_table(table: Table, config: TableConfig, registry: Registry) -> None:
-    """As a partition would, save that only its source would say which fields paths have."""
-    written = config.format or _ANY_FIELDS
-    format_ = registry.formats[written.type].make(written)
-    recipe(Target(PartitionConfig(table.name, "check"), table, ()), None, format_, declared_fields(format_))
+def _check_expressions(
+    partition: PartitionConfig, table: Table, written: FormatConfig | None, registry: Registry
+) -> None:
+    """As for collection, save that only a source would say which fields paths have."""
+    try:
+        format_ = registry.formats[(written or _ANY_FIELDS).type].make(written or _ANY_FIELDS)
+    except ConfigError:
+        format_ = registry.formats[_ANY_FIELDS.type].make(_ANY_FIELDS)
+    recipe(Target(partition, table, ()), None, format_, declared_fields(format_))

@@ -92,6 +92,16 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         partitions=usable("partition", partitions),
         workspaces=usable("workspace", workspaces),
         plugins=plugins,
+        damaged_tables={
+            name: table
+            for name, table in found_tables.items()
+            if ("table", (name,)) in report.broken and blocks["table"][name,].is_whole
+        },
+        damaged_partitions={
+            key: partition
+            for key, partition in partitions.items()
+            if ("partition", key) in report.broken and partition_blocks[key].is_whole
+        },
     )
 
 

@@ -123,7 +123,8 @@ class Config:
 
     `broken` are the blocks that cannot be used, by kind and labels, with the problems found in each; a block that uses
     a broken one is broken. `lost_texts` are the parts of files that were not understood and may be blocks; None
-    stands for a file that could not be read.
+    stands for a file that could not be read. `damaged_tables` and `damaged_partitions` are broken ones as far as they
+    were understood: to be checked further, never to be used.
     """
 
     connections: Mapping[tuple[str, str], ConnectionConfig] = field(default_factory=dict)
@@ -137,6 +138,8 @@ class Config:
     problems: tuple[Problem, ...] = ()
     broken: Mapping[tuple[str, tuple[str, ...]], tuple[Problem, ...]] = field(default_factory=dict)
     lost_texts: tuple[bytes | None, ...] = ()
+    damaged_tables: Mapping[str, TableConfig] = field(default_factory=dict)
+    damaged_partitions: Mapping[tuple[str, str], PartitionConfig] = field(default_factory=dict)
 
     @property
     def errors(self) -> tuple[Problem, ...]:

@@ -23,13 +23,8 @@ _WRITER_REASONS = {
 
 def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
     """Raises ConfigError with everything that is wrong with the block."""
-    problems = list(_problems(config, built_in))
-    columns = []
-    for column in config.columns:
-        try:
-            columns.append(_column(column))
-        except ConfigError as error:
-            problems += error.problems
+    columns, column_problems = _columns(config)
+    problems = [*_problems(config, built_in), *column_problems]
     standard: dict[str, str] = {}
     if not problems and not any(column.name == _TP_TIMESTAMP for column in columns):
         standard, problem = _timestamp(config, columns)
@@ -45,6 +40,22 @@ def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
         description=config.description,
         is_custom=True,
     )
+
+
+def partial_table(config: TableConfig) -> Table:
+    """The table with the columns that can be, to check what else is wrong with it."""
+    return Table(config.name, tuple(_columns(config)[0]), map_fields=config.map_fields, is_custom=True)
+
+
+def _columns(config: TableConfig) -> tuple[list[Column], list[Problem]]:
+    columns: list[Column] = []
+    problems: list[Problem] = []
+    for column in config.columns:
+        try:
+            columns.append(_column(column))
+        except ConfigError as error:
+            problems += error.problems
+    return columns, problems
 
 
 def _problems(config: TableConfig, built_in: Table | None) -> list[Problem]:
