@@ -1,7 +1,8 @@
-"""Ctrl-C between commits: what is committed stays, the next run takes up the rest."""
+"""Ctrl-C: what was read to its end is committed and stays, the next run takes up the rest."""
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ from forks import Forks
 from scenarios import COLLECT, DATED, Run, Scenario, day_lines
 from stages import check_recovery, check_whole, copy_home, make_stage, visible
 
-from installed import Home
+from installed import APP, Home, line
 
 DAYS = tuple(f"2024-{month:02d}-{day:02d}" for month in range(1, 4) for day in range(1, 29))
 PATIENCE_SECONDS = 60
@@ -63,3 +64,34 @@ def test_twice_stops_at_once(forks: Forks, tmp_path: Path) -> None:
     assert "Traceback" not in errors
     assert time.monotonic() - started < FEW_SECONDS / 3
     check_recovery(forks, stage, home)
+
+
+def read_artifacts(folder: Path) -> int:
+    """As tasks count them while they work."""
+    counts = [json.loads(path.read_text()) for path in folder.glob("tailpipe-counts-*/*.json")]
+    return sum(count["artifacts"] for count in counts)
+
+
+def test_once_while_files_without_a_date_are_read(tmp_path: Path) -> None:
+    """At six of twelve files: those are kept, and nothing of the others, which come with the next run."""
+    home = Home(tmp_path, {"TAILPIPE_ENGINE": "sail", "TMPDIR": str(tmp_path / "tmp")})
+    (tmp_path / "tmp").mkdir()
+    home.configure(APP)
+    for number in range(12):
+        home.write(f"{number:02d}.jsonl", line("2024-06-01T00:00:00Z", f"l{number:02d}") * 50_000)
+    process = home.start("collect", "--from", "2024-01-01", "--progress=false")
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (read := read_artifacts(tmp_path / "tmp")) < 6:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=PATIENCE_SECONDS)
+    assert process.returncode == 130, errors
+    levels = "select level, count(*)::int as n from app_log group by all order by all"
+    kept = home.query(levels)
+    assert read <= len(kept) < 12
+    assert {row["n"] for row in kept} == {50_000}
+    assert f"1 unit with {len(kept) * 50_000:,} rows committed in this run and kept" in errors
+    assert home.collect()["rows"]["in"] == (12 - len(kept)) * 50_000
+    assert home.query(levels) == [{"level": f"l{number:02d}", "n": 50_000} for number in range(12)]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from tailpipe.errors import EXIT_INTERRUPTED
+
+_before_giving_up: list[Callable[[], None]] = []
 
 
 class Interrupted(BaseException):
@@ -31,10 +33,23 @@ def interruptible() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def before_giving_up(action: Callable[[], None]) -> Iterator[None]:
+    """A second signal in the block calls the action before it ends the process; any lock may be taken then."""
+    _before_giving_up.append(action)
+    try:
+        yield
+    finally:
+        _before_giving_up.remove(action)
+
+
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    signal.signal(number, _give_up)
+    for either in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(either, _give_up)
     raise Interrupted
 
 
 def _give_up(number: int, frame: FrameType | None) -> None:
+    for action in _before_giving_up:
+        action()
     os._exit(EXIT_INTERRUPTED)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tailpipe.cli.interruption import Interrupted
+from tailpipe.cli.interruption import Interrupted, before_giving_up
 from tailpipe.cli.terminal import counted, note, seconds, size
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import PartitionPlan
@@ -17,8 +18,12 @@ from tailpipe.errors import TailpipeError
 from tailpipe.query.output.widths import escape_controls
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.live import Live
     from rich.table import Table
+
+
+_STOPPING = "stopping: files that are being read are read to their end and kept; Ctrl-C again ends at once …"
 
 
 @contextmanager
@@ -41,8 +46,13 @@ def _shown(is_shown: bool) -> Iterator[Silence]:
     if not is_shown:
         yield Silence()
     elif sys.stderr.isatty():
-        with LiveDisplay() as display:
-            yield display
+        display = LiveDisplay()
+        with before_giving_up(display.erase):
+            try:
+                display.start()
+                yield display
+            finally:
+                display.ended()
     else:
         yield PlainLines()
 
@@ -56,10 +66,12 @@ class Silence:
     def waiting_for(self, what: str) -> None: ...
     def partition_planned(self, plan: PartitionPlan) -> None: ...
     def counted(self, counts: Counts) -> None: ...
+    def stopping(self) -> None: ...
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None: ...
     def planning_again(self, reason: str) -> None: ...
     def partition_broken_off(self, outcome: PartitionOutcome) -> None: ...
     def partition_finished(self, outcome: PartitionOutcome) -> None: ...
+    def ended(self) -> None: ...
 
     def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
         self.units_kept += 1
@@ -89,6 +101,9 @@ class PlainLines(Silence):
     def partition_broken_off(self, outcome: PartitionOutcome) -> None:
         note(_broken_off_words(outcome))
 
+    def stopping(self) -> None:
+        note(_STOPPING)
+
     def planning_again(self, reason: str) -> None:
         note(reason)
 
@@ -97,7 +112,6 @@ class LiveDisplay(Silence):
     """Two lines that change in place: what is going on, and how far it is."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich.live import Live
 
         self._waiting = "reading the configuration"
@@ -105,19 +119,31 @@ class LiveDisplay(Silence):
         self._done = Counts()
         self._running = Counts()
         self._days: set[str] = set()
-        self._units = 0
+        self._units = self._lines = 0
         self._since = self._started = time.monotonic()
         # Last, because it renders at once.
         self._live: Live = Live(
-            console=Console(stderr=True), get_renderable=self._render, refresh_per_second=8, transient=True
+            console=_console(), get_renderable=self._render, refresh_per_second=8, transient=True
         )
 
-    def __enter__(self) -> LiveDisplay:
+    def start(self) -> None:
         self._live.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self._live.stop()
+    def ended(self) -> None:
+        try:
+            self._live.stop()
+        except BaseException:
+            self.erase()
+            raise
+        self._lines = 0
+
+    def erase(self) -> None:
+        """Takes what is shown off the terminal without a lock: whoever is drawing may never end."""
+        if self._lines:
+            os.write(sys.stderr.fileno(), b"\r\x1b[2K" + b"\x1b[1A\x1b[2K" * (self._lines - 1))
+
+    def stopping(self) -> None:
+        self._live.console.print(_STOPPING, markup=False, highlight=False)
 
     def waiting_for(self, what: str) -> None:
         self._waiting = what
@@ -164,14 +190,17 @@ class LiveDisplay(Silence):
         name = self._plan.target.name if self._plan else ""
         if self._waiting or self._plan is None:
             elapsed = seconds(time.monotonic() - self._since)
-            grid.add_row(Spinner("dots"), Text(f"{name}  {self._waiting} … {elapsed}".strip()))
+            words = f"{name}  {self._waiting} … {elapsed}".strip()
+            grid.add_row(Spinner("dots"), Text(words, no_wrap=True, overflow="ellipsis"))
+            self._lines = 1
             return grid
         now = self._done + self._running
         bar = ProgressBar(total=max(1, self._plan.size_bytes), completed=now.size_bytes, width=30)
         head = Table.grid(padding=(0, 1))
-        head.add_row(Text(name), bar)
+        head.add_row(Text(name, no_wrap=True, overflow="ellipsis"), bar)
         grid.add_row(Spinner("dots"), head)
         grid.add_row("", Text(self._counts_words(now), no_wrap=True, overflow="ellipsis"))
+        self._lines = 2
         return grid
 
     def _counts_words(self, now: Counts) -> str:
@@ -180,9 +209,20 @@ class LiveDisplay(Silence):
         rate = f"{now.rows / elapsed:,.0f} rows/s" if elapsed > 0.5 else ""
         return (
             f"{now.artifacts:,}/{self._plan.artifact_count:,} artifacts  "
-            f"{size(now.size_bytes)}/{size(self._plan.size_bytes)}  {now.rows:,} rows  "
-            f"{counted(len(self._days), 'day')} done  {rate}"
+            f"{size(now.size_bytes)}/{size(self._plan.size_bytes)}  {now.rows:,} rows read, "
+            f"{self._done.rows:,} of them safe ({counted(len(self._days), 'day')})  {rate}"
         )
+
+
+def _console() -> Console:
+    """On standard error, and one that never hides the cursor: nobody would show it again after a sudden end."""
+    from rich.console import Console
+
+    class CursorStays(Console):
+        def show_cursor(self, show: bool = True) -> bool:
+            return False
+
+    return CursorStays(stderr=True)
 
 
 def _kept_words(watcher: Silence) -> str:

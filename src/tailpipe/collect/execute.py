@@ -19,6 +19,7 @@ from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit
 from tailpipe.collect.replacement import remove_replaced
 from tailpipe.collect.sample import feed_recipe
 from tailpipe.collect.spool import read_spool
+from tailpipe.collect.stopping import Stopping, read_together
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.errors import SourceError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
@@ -64,8 +65,16 @@ class PartitionRun:
         """Raises ConflictError when another collector was faster; units done before stay done."""
         self.stored = self.log.prepare()
         for batch in batches(self.plan.units):
-            self._run_batch(batch)
+            self._run_all(batch)
         return self.outcome()
+
+    def _run_all(self, units: tuple[Unit, ...]) -> None:
+        may_stop = True
+        while units:
+            left = self._run_batch(units, may_stop)
+            # One that was stopped before it began anything must come to its end the next time.
+            may_stop = left != units
+            units = left
 
     def outcome(self) -> PartitionOutcome:
         return PartitionOutcome(
@@ -107,27 +116,40 @@ class PartitionRun:
                 units.append(replace(unit, artifacts=rest))
         self.plan = replace(self.plan, units=tuple(units))
 
-    def _run_batch(self, units: tuple[Unit, ...]) -> None:
+    def _run_batch(self, units: tuple[Unit, ...], may_stop: bool) -> tuple[Unit, ...]:
+        """Commits what was read, and returns what was not: of files without a date the rest, of days all or nothing."""
+        stopping = Stopping(may_stop and all(unit.day is None for unit in units))
         tallies = {unit.key: UnitTally(unit, self.run_id, self.now) for unit in units}
         try:
             for number, recipe in self.recipes.items():
-                self._run_feed(number, recipe, units, tallies)
+                if not stopping.is_requested:
+                    self._run_feed(number, recipe, units, tallies, stopping)
         except TailpipeError:
             self._discard(tallies.values())
             raise
         except Exception as error:
             self._discard(tallies.values())
+            stopping.raise_interruption()
             self._after_engine_error(units, error)
-            return
+            return ()
+        left: list[Unit] = []
         try:
             while tallies:
-                self._settle(tallies.pop(next(iter(tallies))))
+                left += self._settle(tallies.pop(next(iter(tallies))))
         except TailpipeError:
             self._discard(tallies.values())
+            stopping.raise_interruption()
             raise
+        stopping.raise_interruption()
+        return tuple(left)
 
     def _run_feed(
-        self, number: int, recipe: Recipe, units: Sequence[Unit], tallies: dict[str, UnitTally]
+        self,
+        number: int,
+        recipe: Recipe,
+        units: Sequence[Unit],
+        tallies: dict[str, UnitTally],
+        stopping: Stopping,
     ) -> None:
         slots = [(unit, item) for unit in units for item in unit.artifacts if item.feed == number]
         if not slots:
@@ -147,33 +169,50 @@ class PartitionRun:
         artifacts = [item.artifact for _, item in slots]
         with scratch_folder("counts") as folder:
             spool = str(folder) if self.is_embedded else None
+
+            def look() -> None:
+                self.watcher.counted(read_spool(folder))
+                if stopping.is_due(time.monotonic() - started):
+                    stopping.request(folder)
+
+            def stop(interruption: BaseException) -> None:
+                self.watcher.stopping()
+                stopping.request(folder, interruption)
+
             facts: list[Fact] = run_watched(
-                lambda: run_job(self.session, recipe, feed, write, artifacts, spool),
-                lambda: self.watcher.counted(read_spool(folder)),
+                lambda: run_job(self.session, recipe, feed, write, artifacts, spool, read_together(slots)),
+                look,
+                stop if self.is_embedded else None,
             )
         if self.first_job_seconds is None:
             self.first_job_seconds = time.monotonic() - started
-        add_facts(tallies, target, slots, facts)
+        add_facts(tallies, target, slots, facts, stopping.is_requested)
 
-    def _settle(self, tally: UnitTally) -> None:
+    def _settle(self, tally: UnitTally) -> tuple[Unit, ...]:
+        """What is left of the unit, to be read by another job."""
+        unit, left = tally.unit, tally.left()
+        if left and not tally.errors and (unit.day is not None or not tally.by_artifact):
+            self._discard([tally])
+            return (unit,)
         if not tally.errors:
+            tally.unit = replace(
+                unit, artifacts=tuple(item for item in unit.artifacts if item.key in tally.by_artifact)
+            )
             self._remove_replaced(tally)
         self._apply_limit(tally)
         self._apply_folder_limit(tally)
         if not tally.errors:
             self._commit(tally)
-            return
+            return (replace(unit, artifacts=left),) if left else ()
         self._discard([tally])
-        unit = tally.unit
         if unit.day is not None:
             self._fail(UnitFailed(unit.label, len(unit.artifacts), _unit_message(tally)))
-            return
+            return ()
         for (_, location), message in tally.errors.items():
             sentence = message.removeprefix(f"{location}: ")
             self._fail(UnitFailed(location, 1, f"{sentence}. Nothing of it was stored."))
         rest = tuple(item for item in unit.artifacts if item.key not in tally.errors)
-        if rest:
-            self._run_batch((replace(unit, artifacts=rest),))
+        return (replace(unit, artifacts=rest),) if rest else ()
 
     def _apply_limit(self, tally: UnitTally) -> None:
         """A day answers for its rejects as a whole, files without a date each for its own.
@@ -280,7 +319,7 @@ class PartitionRun:
         """One bad unit must not take its neighbours along: they are tried alone."""
         if len(units) > 1:
             for unit in units:
-                self._run_batch((unit,))
+                self._run_all((unit,))
             return
         self._fail(UnitFailed(units[0].label, len(units[0].artifacts), engine_message(error)))
 

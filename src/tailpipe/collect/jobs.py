@@ -59,11 +59,15 @@ def run_job(
     write: WriteJob,
     artifacts: Sequence[Artifact],
     spool: str | None = None,
+    groups: tuple[int, ...] = (),
 ) -> list[Fact]:
-    """One pass: read, parse, standardise, write. `artifacts` are numbered as the slots of `write`."""
+    """One pass: read, parse, standardise, write. `artifacts` are numbered as the slots of `write`.
+
+    `spool` and `groups` are those of `ReadJob`.
+    """
     # An engine that runs all tasks at once needs no spare ones, and holds all their memory.
     packs = make_packs(artifacts, session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE))
-    read = ReadJob(feed.source, reading_format(recipe), packs, spool)
+    read = ReadJob(feed.source, reading_format(recipe), packs, spool, groups)
     return run_packs(session, recipe, read, len(packs), write)
 
 

@@ -21,19 +21,33 @@ Pack = tuple[tuple[int, Artifact], ...]
 class ReadJob:
     """The function for `mapInArrow` that turns pack numbers into records. Picklable.
 
-    `spool` is a folder that both sides see; tasks leave their counts there while they work.
+    `spool` is a folder that both sides see; tasks leave their counts there while they work, and end early if they find
+    there that they should. `groups` are by slot: what has the same number is read together.
     """
 
     source: Source
     format: Format
     packs: tuple[Pack, ...]
     spool: str | None = None
+    groups: tuple[int, ...] = ()
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
             for number in batch.column(0).to_pylist():
-                records = read_artifacts(self.source, self.format, self.packs[number])
+                pack = self.packs[number]
+                wanted = self._until_stopped(pack, Path(self.spool)) if self.spool else iter(pack)
+                records = read_artifacts(self.source, self.format, wanted)
                 yield from self._counted(records, number) if self.spool else records
+
+    def _until_stopped(self, pack: Pack, folder: Path) -> Iterator[tuple[int, Artifact]]:
+        from tailpipe.collect.spool import is_stop_requested
+
+        group = None
+        for slot, artifact in pack:
+            if self.groups[slot] != group and is_stop_requested(folder):
+                return
+            group = self.groups[slot]
+            yield slot, artifact
 
     def _counted(self, records: Iterator[pa.RecordBatch], pack: int) -> Iterator[pa.RecordBatch]:
         from tailpipe.collect.spool import SpoolWriter

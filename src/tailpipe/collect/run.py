@@ -95,7 +95,10 @@ class Collection:
         self._check_writable()
         with ExitStack() as stack:
             runner = _Runner(self, stack)
-            outcomes = tuple(runner.collect(target) for target in self.targets)
+            try:
+                outcomes = tuple(runner.collect(target) for target in self.targets)
+            finally:
+                self.watcher.ended()
         seconds = time.monotonic() - started
         return RunOutcome(outcomes, seconds, runner.timings(seconds), self.engine.name)
 

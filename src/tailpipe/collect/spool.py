@@ -1,4 +1,4 @@
-"""Live counts of a running job: tasks write them to a folder, the driver adds them up.
+"""A folder between a running job and the driver: tasks leave their live counts there, the driver asks them to stop.
 
 Works where driver and tasks share a disk, which is the case for embedded engines; a cluster shows whole jobs.
 """
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _EVERY_SECONDS = 0.25
+_STOP = "stop"
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,20 @@ class SpoolWriter:
         self._write()
 
     def _write(self) -> None:
-        self._path.write_text(json.dumps(vars(self._counts)))
+        # In one step: counts that were read half written would go back on the display.
+        unfinished = self._path.with_suffix(".part")
+        unfinished.write_text(json.dumps(vars(self._counts)))
+        unfinished.replace(self._path)
         self._written = time.monotonic()
+
+
+def request_stop(folder: Path) -> None:
+    """Tasks begin no other artifact."""
+    (folder / _STOP).touch()
+
+
+def is_stop_requested(folder: Path) -> bool:
+    return (folder / _STOP).exists()
 
 
 def read_spool(folder: Path) -> Counts:

@@ -60,6 +60,14 @@ class UnitTally:
         if read.restarted:
             self.restarted.append(planned)
 
+    def left(self) -> tuple[PlannedArtifact, ...]:
+        """Artifacts of the unit that nobody began to read."""
+        return tuple(
+            item
+            for item in self.unit.artifacts
+            if item.key not in self.by_artifact and item.key not in self.errors
+        )
+
     def replace(self, target: Target, replacement: Replacement) -> None:
         """Takes out what was stored, and counts no line twice that went on."""
         self.replacement = replacement
@@ -81,8 +89,12 @@ def add_facts(
     target: Target,
     slots: Sequence[tuple[Unit, PlannedArtifact]],
     facts: Iterable[Fact],
+    is_stopped: bool = False,
 ) -> None:
-    """`slots` says which unit and artifact the numbers in the facts mean. Facts may come in any order."""
+    """`slots` says which unit and artifact the numbers in the facts mean. Facts may come in any order.
+
+    A job that was stopped has left artifacts out.
+    """
     reads: dict[int, ReadFact] = {}
     errors: dict[int, str] = {}
     counts: dict[int, RowsFact] = {}
@@ -102,6 +114,8 @@ def add_facts(
         tally = tallies[unit.key]
         if slot in errors:
             tally.errors[planned.key] = errors[slot]
+        elif slot not in reads and is_stopped:
+            continue
         elif slot not in reads:
             tally.errors[planned.key] = f"{planned.artifact.location}: the engine did not read it to its end"
         else:

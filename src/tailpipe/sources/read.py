@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -50,7 +50,7 @@ class Piece:
 
 
 def read_artifacts(
-    source: Source, format: Format, artifacts: Sequence[tuple[int, Artifact]]
+    source: Source, format: Format, artifacts: Iterable[tuple[int, Artifact]]
 ) -> Iterator[pa.RecordBatch]:
     """Batches of RECORDS_SCHEMA. Each artifact's records are followed by one trailer row.
 
