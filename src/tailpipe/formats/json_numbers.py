@@ -1,7 +1,8 @@
 """Numbers that an engine would spell anew, found without looking at records one by one.
 
 Engines parse a number and write it again: one through doubles, the other through Java's. Integers up to 19 digits, and
-decimals between 0.001 and 10 million whose digits a double holds, come back as they were. All others do not.
+decimals between 0.001 and 10 million whose digits a double holds, come back as they were. All others do not. One of
+them refuses nesting beyond 128 levels, which the same scan finds by its end.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _TOO_SMALL = re.compile(rb"-?0[.]000|-0$")
 _LONGEST_KEPT = 24
 _USUAL_DIGITS = 18
 _CHUNK_BYTES = 256 * 1024
+_EIGHT_FLAGS = np.uint64(0x0101010101010101)
 # What numbers are made of; a bit more for what usual ones, whole and positive, do not have.
 _PART, _MARK = 1, 2
 _KINDS = np.zeros(256, np.uint8)
@@ -39,38 +41,50 @@ def is_kept(number: bytes) -> bool:
     return _KEPT.fullmatch(number) is not None and _TOO_SMALL.match(number) is None
 
 
-def has_other_numbers(raw: pa.Array) -> Flags:
-    """Of JSON objects: whether a number in them may not be kept. Digits in strings may look like one."""
+def is_respelled(raw: pa.Array) -> Flags:
+    """Of JSON objects: whether a number in them may not be kept, or their nesting ends with a long row of brackets.
+
+    Digits in strings may look like a number.
+    """
     offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
     data = np.frombuffer(raw.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
     found = np.zeros(len(raw), dtype=bool)
-    odd = [start + end for start, chunk in _chunks(data) for end in _odd_ends(data, start, chunk)]
-    found[np.searchsorted(offsets - offsets[0], odd, side="right") - 1] = True
+    odd = [place for start, ends, rows in _chunks(data) for place in (*rows, *_odd_ends(data, start, ends))]
+    if odd:
+        found[np.searchsorted(offsets - offsets[0], odd, side="right") - 1] = True
     return found
 
 
-def _chunks(data: Bytes) -> Iterator[tuple[int, Places]]:
-    """Where a digit stands before a comma, a closing bracket or a space; a string ends with a quote.
+def _chunks(data: Bytes) -> Iterator[tuple[int, Places, list[int]]]:
+    """Where a digit stands before a comma or a closing bracket, or before a space and one of the three.
 
-    Chunk by chunk, so that what is computed on the way stays in the processor's cache.
+    A string ends with a quote, and words in one are seldom followed by two spaces. Then places inside rows of
+    brackets, of which some are as short as eight. Chunk by chunk, so that what is computed on the way stays in the
+    processor's cache.
     """
-    size = min(_CHUNK_BYTES, len(data))
-    shifted, is_end, is_close, flags = (np.empty(size, kind) for kind in (np.uint8, bool, bool, bool))
+    size = min(_CHUNK_BYTES, len(data)) + 1
+    shifted, is_end, is_close, is_space = (np.empty(size, kind) for kind in (np.uint8, bool, bool, bool))
     for start in range(0, len(data) - 1, _CHUNK_BYTES):
-        after = data[start + 1 : start + 1 + _CHUNK_BYTES]
+        after = data[start + 1 : start + 2 + _CHUNK_BYTES]
         count = len(after)
-        number, end, close, flag = (array[:count] for array in (shifted, is_end, is_close, flags))
-        np.less(np.subtract(data[start : start + count], ord("0"), out=number), 10, out=end)
-        np.equal(after, ord(","), out=close)
-        close |= np.less_equal(after, ord(" "), out=flag)
+        number, end, close, space = (array[:count] for array in (shifted, is_end, is_close, is_space))
         # ] and } differ in this bit only.
-        close |= np.equal(np.bitwise_or(after, 0x20, out=number), ord("}"), out=flag)
+        np.equal(np.bitwise_or(after, 0x20, out=number), ord("}"), out=close)
+        eights = close[: count - count % 8].view(np.uint64) == _EIGHT_FLAGS
+        close |= np.equal(after, ord(","), out=end)
+        np.less_equal(after, ord(" "), out=space)
+        np.logical_or(close, space, out=end)
+        space[:-1] &= end[1:]
+        close |= space
+        np.less(np.subtract(data[start : start + count], ord("0"), out=number), 10, out=end)
         end &= close
-        yield start, np.flatnonzero(end)
+        yield start, np.flatnonzero(end[:_CHUNK_BYTES]), (start + 8 * np.flatnonzero(eights)).tolist()
 
 
 def _odd_ends(data: Bytes, start: int, ends: Places) -> Iterator[int]:
     """Goes back from the last digits to where the numbers begin, with all of them at once."""
+    if not len(ends):
+        return
     at, kinds, open_ = ends + start, np.zeros(len(ends), np.uint8), np.arange(len(ends))
     first = at.copy()
     for _ in range(_LONGEST_KEPT):
@@ -85,4 +99,4 @@ def _odd_ends(data: Bytes, start: int, ends: Places) -> Iterator[int]:
     is_usual = ((kinds & _MARK) == 0) & (at - first < _USUAL_DIGITS)
     for k in np.flatnonzero(is_number & ~is_usual).tolist():
         if not is_kept(data[first[k] : at[k] + 1].tobytes()):
-            yield int(ends[k])
+            yield start + int(ends[k])

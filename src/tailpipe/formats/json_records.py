@@ -16,15 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
-from tailpipe.formats.json_numbers import Flags, has_other_numbers
+from tailpipe.formats.json_numbers import Flags, is_respelled
 from tailpipe.formats.json_settle import settle
 from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, Wanted
 
-# One engine refuses names of 50,000 characters, the other 128 levels: such nesting ends with a row of brackets.
+# One engine refuses names of 50,000 characters.
 _USUAL_BYTES = 40_000
 # Names that the decoder cannot look for: records that have one are settled.
 _ESCAPED = re.compile(r'[\x00-\x1f"\\]')
-_ENDS_OF_NESTING = (b"]" * 16, b"}" * 16, b"}]" * 8, b"]}" * 8)
+
+
+class _AnyObject(msgspec.Struct, gc=False):
+    """Members are passed over without a copy."""
 
 
 def settled(cut: Cut, wanted: Wanted) -> Cut:
@@ -51,7 +54,7 @@ def _is_odd(cut: Cut, wanted: Wanted) -> Flags:
     if not is_good.any():
         return np.zeros(len(is_good), dtype=bool)
     raw = cut.raw if is_good.all() else cut.raw.filter(pa.array(is_good))
-    is_odd = has_other_numbers(raw) | _is_large(raw)
+    is_odd = is_respelled(raw) | _is_large(raw)
     decoder = _decoder(wanted)
     if not _passes(_bytes(raw), decoder.decode_lines):
         texts = raw.to_pylist()
@@ -63,11 +66,8 @@ def _is_odd(cut: Cut, wanted: Wanted) -> Flags:
 
 
 def _is_large(raw: pa.Array) -> Flags:
-    is_large: Flags = pc.greater(pc.binary_length(raw), _USUAL_BYTES).to_numpy(zero_copy_only=False)
-    data = bytes(_bytes(raw))
-    for end in _ENDS_OF_NESTING:
-        if end in data:
-            is_large = is_large | pc.match_substring(raw, end.decode()).to_numpy(zero_copy_only=False)
+    offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
+    is_large: Flags = np.diff(offsets) > _USUAL_BYTES
     return is_large
 
 
@@ -108,5 +108,5 @@ def _type(wanted: Wanted) -> Any:
         return None  # one engine keeps a name that comes twice, which no map can have
     if wanted.kind == JSON:
         # A string would lose the quotes that tell it from other JSON.
-        return dict[str, msgspec.Raw] | list[msgspec.Raw] | float | bool | None
+        return _AnyObject | list[msgspec.Raw] | float | bool | None
     return msgspec.Raw
