@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tailpipe.cli.setup import Setup, all_problems, problems_of, warn_of
+from tailpipe.cli.terminal import note
 from tailpipe.collect.selection import select
 from tailpipe.collect.target import Key, Target, check_engine, find_targets, only_sources
 from tailpipe.config.report import in_order
@@ -51,7 +51,7 @@ def choose_targets(setup: Setup, words: Sequence[str], engine: str) -> Choice:
     if not chosen:
         raise ConfigError(problems)
     for problem in problems:
-        sys.stderr.write(f"{problem}\n")
+        note(str(problem))
     return Choice(
         targets=tuple(only_sources(targets[each.chosen], each.sources) for each in chosen),
         left_out=tuple(".".join(key) for key in left_out),

@@ -9,23 +9,37 @@ from collections.abc import Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from tailpipe import __version__
 from tailpipe.cli import commands
 from tailpipe.cli.interruption import Interrupted
-from tailpipe.errors import EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError, system_message
+from tailpipe.cli.streams import allow_files, flushed, open_streams
+from tailpipe.cli.terminal import note
+from tailpipe.errors import (
+    EXIT_DONE,
+    EXIT_INTERRUPTED,
+    EXIT_PARTIAL,
+    EXIT_USAGE,
+    TailpipeError,
+    system_message,
+)
 
 DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL."
 
 
 def run(argv: Sequence[str] | None = None) -> None:
+    open_streams()
+    allow_files()
     # numpy's linear algebra starts threads that wait busily; nothing here uses it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    code = main(sys.argv[1:] if argv is None else argv)
+    try:
+        code = main(sys.argv[1:] if argv is None else argv)
+    except SystemExit as end:  # argparse has said what there was to say
+        code = end.code if isinstance(end.code, int) else EXIT_DONE
+    code = flushed(code)
     if code == EXIT_INTERRUPTED or "pysail" in sys.modules:
         # Threads of an embedded engine, or of a job that failed, may never end, or crash as the interpreter ends.
-        sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
     sys.exit(code)
@@ -39,34 +53,44 @@ def main(argv: Sequence[str]) -> int:
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
-    except TailpipeError as error:
-        if arguments.debug:
-            raise
-        _tell(str(error))
-        return error.exit_code
     except Interrupted as interrupted:
-        _tell(f"Interrupted. {interrupted.kept} The next run takes up the rest.")
+        note(f"Interrupted. {interrupted.kept} The next run takes up the rest.")
         return EXIT_INTERRUPTED
     except KeyboardInterrupt:
-        _tell("Interrupted.")
+        note("Interrupted.")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output left, as `head` does; nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        if arguments.debug:
-            raise
-        _tell(system_message(error))
-        return EXIT_PARTIAL
+        return EXIT_DONE
     except Exception as error:
         if arguments.debug:
             raise
-        _tell(
+        return _told(error)
+    return code
+
+
+def _told(error: Exception) -> int:
+    """Says what went wrong; the exit code for it."""
+    if isinstance(error, TailpipeError):
+        note(str(error))
+        return error.exit_code
+    if isinstance(error, OSError):
+        note(_system_words(error))
+    elif isinstance(error, MemoryError):
+        note("there is not enough memory.\nhint: close other programs, or allow this one to use more of it")
+    else:
+        note(
             f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it"
         )
-        return EXIT_PARTIAL
-    return code
+    return EXIT_PARTIAL
+
+
+def _system_words(error: OSError) -> str:
+    if error.filename is None and isinstance(error, FileNotFoundError):
+        try:
+            os.getcwd()
+        except FileNotFoundError:
+            return "the working directory does not exist any more.\nhint: change to one that does"
+    return system_message(error)
 
 
 def command_names() -> list[str]:
@@ -77,7 +101,14 @@ def _command(name: str) -> ModuleType:
     return import_module(f"{commands.__name__}.{name.replace('-', '_')}")
 
 
-class _CommandParser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        note(f"{self.prog}: error: {message}")
+        sys.exit(EXIT_USAGE)
+
+
+class _CommandParser(_Parser):
     """Names may stand before, behind and between options: `show --output json NAME`."""
 
     _is_mixing = False
@@ -94,9 +125,7 @@ class _CommandParser(argparse.ArgumentParser):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)]
-    )
+    parser = _Parser(prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)])
     parser.add_argument("--version", "-v", action="version", version=f"tailpipe {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
     for name in command_names():
@@ -132,7 +161,3 @@ def _common_options(is_top: bool) -> _CommandParser:
         "--debug", action="store_true", default=default(False), help="show stack traces and engine output"
     )
     return options
-
-
-def _tell(message: str) -> None:
-    sys.stderr.write(f"{message}\n")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tailpipe.cli.data_dir import data_dir_of, memory_from
+from tailpipe.cli.terminal import note
 from tailpipe.config import config_directories, load
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
 from tailpipe.errors import ConfigError, Problem, UsageError
@@ -97,9 +97,9 @@ def all_problems(setup: Setup) -> tuple[Problem, ...]:
 def warn_of(problems: Iterable[Problem]) -> None:
     told = [replace(problem, is_warning=True) for problem in dict.fromkeys(problems)]
     for problem in told[:_MOST_WARNINGS]:
-        sys.stderr.write(f"{problem}\n")
+        note(str(problem))
     if len(told) > _MOST_WARNINGS:
-        sys.stderr.write(f"{len(told) - _MOST_WARNINGS} more: tailpipe config check\n")
+        note(f"{len(told) - _MOST_WARNINGS} more: tailpipe config check")
 
 
 def problems_of(kind: str, labels: tuple[str, ...], config: Config) -> tuple[Problem, ...]:

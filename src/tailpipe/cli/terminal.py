@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from contextlib import suppress
+
+# All but the ends of lines and tabs; what steers a terminal, or turns the direction of writing.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def say(text: str = "") -> None:
@@ -10,9 +15,15 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """For people, not for pipes."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
+    """For people, not for pipes. Names may come from anywhere: what steers a terminal is spelled out."""
+    with suppress(OSError):  # nobody can be told that nobody can be told
+        sys.stderr.write(f"{_CONTROL.sub(_spelled_out, text)}\n")
+        sys.stderr.flush()
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL
 
 if TYPE_CHECKING:
@@ -110,5 +110,5 @@ def _left_out_code(choice: Choice) -> int:
     """What was asked for and left out makes the run a partial one."""
     if choice.left_out:
         names = ", ".join(choice.left_out)
-        sys.stderr.write(f"left out because of problems in the configuration: {names}\n")
+        note(f"left out because of problems in the configuration: {names}")
     return EXIT_DONE if choice.is_whole and not choice.left_out else EXIT_PARTIAL

@@ -13,6 +13,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
+from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, UsageError
 from tailpipe.times import parse_moment
 
@@ -27,6 +29,7 @@ OUTPUTS = ("table", "csv", "json", "jsonl", "line", "pretty", "plain")
 
 # One value after another is told apart by itself here; other outputs get an empty line between results.
 SELF_DELIMITING = ("json", "jsonl")
+DRAWN_OUTPUTS = ("table", "text", "pretty")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     options = _output_options(arguments, sys.stdout)
     restriction = _restriction(arguments, datetime.now(UTC))
     scripts = _scripts(arguments.sql, sys.stdin)
+    write_what_is_lacking(sys.stdout, DRAWN if arguments.output in DRAWN_OUTPUTS else ESCAPED)
     for number, result in enumerate(_results(arguments, scripts, restriction)):
         if number and arguments.output not in SELF_DELIMITING:
             sys.stdout.write("\n")
         write(result, sys.stdout, options)
     if arguments.timing:
-        sys.stderr.write(f"time: {time.perf_counter() - started:.3f} s\n")
+        note(f"time: {time.perf_counter() - started:.3f} s")
     return EXIT_DONE
 
 
@@ -76,7 +80,7 @@ def _results(
     partitions, workspace = setup.partitions.values(), setup.workspace
     lake = find_lake(setup.data_dir, setup.tables, [partition.table for partition in partitions])
     for warning in lake.warnings:
-        sys.stderr.write(f"{warning}\n")
+        note(str(warning))
     if restriction.partitions:
         configured = [partition.full_name for partition in partitions]
         _warn_of_unknown(restriction.partitions, sorted({*configured, *stored_partitions(setup.data_dir)}))
@@ -137,6 +141,8 @@ def _scripts(texts: Sequence[str], standard_input: TextIO) -> list[str]:
     scripts = [_script(text, standard_input) for text in texts or ["-"]]
     if not any(script.strip() for script in scripts):
         raise UsageError("the SQL is empty.", 'tailpipe query "show tables" lists what can be queried')
+    for script in scripts:
+        _check_unicode(script)
     return scripts
 
 
@@ -153,12 +159,24 @@ def _script(text: str, standard_input: TextIO) -> str:
         raise UsageError(f"{text}: cannot be read as SQL: {error}", "expected text in UTF-8") from None
 
 
+def _check_unicode(script: str) -> None:
+    """Bytes that are no UTF-8 arrive as halves of surrogates."""
+    try:
+        script.encode()
+    except UnicodeEncodeError as error:
+        byte = ord(script[error.start]) & 0xFF
+        raise UsageError(
+            f"the SQL is not text in UTF-8: character {error.start + 1:,} is the byte 0x{byte:02x}.",
+            "in SQL, bytes are written '\\xFF'::blob",
+        ) from None
+
+
 def _warn_of_unknown(patterns: Sequence[str], known: Sequence[str]) -> None:
     for pattern in patterns:
         full = pattern if "." in pattern else f"*.{pattern}"
         if not any(fnmatchcase(name, full) for name in known):
             names = f"There are: {', '.join(known)}." if known else "There are none yet."
-            sys.stderr.write(f'warning: --partition "{pattern}" matches no partition. {names}\n')
+            note(f'warning: --partition "{pattern}" matches no partition. {names}')
 
 
 def _true_or_false(text: str) -> bool:
