@@ -44,7 +44,7 @@ MOMENTS = [
     'column "tp_timestamp" { source = "date" }',
     'column "date" { type = "timestamp" }',
     'column "moment" {\n  type = "timestamp"\n  source = "date"\n}',
-    'column "moment" {\n  type = "timestamp"\n  transform = "date::timestamp"\n}',
+    'column "the moment." {\n  type = "timestamp"\n  transform = "date::timestamp"\n}',
 ]
 
 

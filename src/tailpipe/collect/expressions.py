@@ -16,7 +16,7 @@ from tailpipe.tables.expressions.scope import Input, Scope
 from tailpipe.tables.expressions.syntax import ExpressionError
 from tailpipe.tables.fields import source_path
 from tailpipe.tables.shape import column_types
-from tailpipe.tables.standard import TP_NAMES, TP_SCALARS, TP_TIMESTAMP, WRITER_COLUMNS
+from tailpipe.tables.standard import TP_NAMES, TP_SCALARS, TP_TIMESTAMP, WRITER_COLUMNS, engine_name
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import Scalar, duckdb_type, parse_type
 
@@ -70,7 +70,10 @@ class Expressions:
     @cached_property
     def _time_column(self) -> str | None:
         """The column that tp_timestamp is a copy of, as in a user's table that has only one time."""
-        return self.table.standard.get(TP_TIMESTAMP, "").strip("`") or None
+        copied = self.table.standard.get(TP_TIMESTAMP, "").strip("`")
+        return next(
+            (column.name for column in self.table.columns if engine_name(column.name) == copied), None
+        )
 
     def _is_time(self, output: Output) -> bool:
         return output.name == self._time_column
