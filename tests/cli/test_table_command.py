@@ -47,6 +47,19 @@ def test_a_type_that_cannot_just_change_is_told_and_rewritten(home: Home) -> Non
     assert sizes == [7, None, 3]
 
 
+def test_a_wider_type_is_told_while_files_are_rewritten(home: Home) -> None:
+    home.configure(APP)
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z", size=1))
+    home.collect()
+    home.configure(APP.replace('"int"', '"double"'))
+    assert home.run("config", "check").returncode == 0
+    home.write("b.jsonl", line("2024-06-02T00:00:00Z", size=2.5))
+    done = home.run("collect", *FROM)
+    assert done.returncode == 0
+    assert "rewriting app_log: size becomes DOUBLE …" in done.stderr
+    assert home.query("select sum(size) as s from app_log") == [{"s": 3.5}]
+
+
 def test_a_table_is_deleted_and_collected_anew(home: Home) -> None:
     home.configure(APP + APP.replace("app_log", "web_log"))
     home.write("a.jsonl", line("2024-06-01T00:00:00Z"))

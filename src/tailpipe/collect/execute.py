@@ -63,7 +63,7 @@ class PartitionRun:
 
     def execute(self) -> PartitionOutcome:
         """Raises ConflictError when another collector was faster; units done before stay done."""
-        self.stored = self.log.prepare()
+        self.stored = self.log.prepare(self.watcher.waiting_for)
         for batch in batches(self.plan.units):
             self._run_all(batch)
         return self.outcome()

@@ -21,6 +21,9 @@ class ColumnChange:
     old: DataType
     new: DataType
 
+    def __str__(self) -> str:
+        return f"{self.name} becomes {duckdb_type(self.new)}"
+
 
 @dataclass(frozen=True)
 class TypeConflict:

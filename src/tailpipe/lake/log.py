@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -91,13 +91,14 @@ class TableLog:
         self._identity = identity(self.location)
         self._delta = opened(self.location)
 
-    def prepare(self) -> dict[str, pa.Field]:
+    def prepare(self, tell: Callable[[str], None] = lambda what: None) -> dict[str, pa.Field]:
         """Makes the table follow the schema that it should have, and says how data files spell and type its columns.
 
-        Files with narrower types are rewritten. Raises LakeError where stored values do not fit a declared type.
+        Files with narrower types are rewritten, which may take a while: `tell` hears of it before. Raises LakeError
+        where stored values do not fit a declared type.
         """
         self.refresh()
-        self._prepared = self._evolved() if self._delta is not None else self._schema
+        self._prepared = self._evolved(tell) if self._delta is not None else self._schema
         return as_in(self._prepared, self._schema.names)
 
     def conflicts(self) -> tuple[TypeConflict, ...]:
@@ -174,7 +175,7 @@ class TableLog:
         if as_in(now, self._schema.names) != as_in(prepared, self._schema.names):
             raise self._conflict(partition)
 
-    def _evolved(self) -> pa.Schema:
+    def _evolved(self, tell: Callable[[str], None] = lambda what: None) -> pa.Schema:
         """The table's schema, after it was made to follow what is declared."""
         evolution = self._evolution()
         if evolution.conflicts:
@@ -182,6 +183,8 @@ class TableLog:
                 f"{self.location}: {'; '.join(map(str, evolution.conflicts))}",
                 hint=conflict_hint(self._name),
             )
+        if evolution.converted:
+            tell(f"rewriting {self._name}: {', '.join(map(str, evolution.converted))}")
         return self._change_schema()[0] if evolution.is_changed else evolution.schema
 
     def _evolution(self, is_forced: bool = False) -> Evolution:
