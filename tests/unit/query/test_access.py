@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -213,3 +215,13 @@ def test_large_answers_still_spill(lake: Path) -> None:
         used = connection.execute("select count(*) from duckdb_temporary_files()").fetchone()
         assert used is not None
         assert used[0] > 0
+
+
+def test_closing_files_loads_no_large_library(lake: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from tailpipe.query.access import Access;"
+        "from tailpipe.query.connection import open_connection\n"
+        "with open_connection() as connection: Access(Path(sys.argv[1])).restrict(connection)\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(lake)], check=True)
