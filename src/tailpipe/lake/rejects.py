@@ -68,7 +68,12 @@ def records_in(rows: pa.Table) -> int:
 def read_rejects(filesystem: Any, base: str, path: str, columns: list[str] | None = None) -> pa.Table:
     # One file, not a dataset: its path must not be taken for a hive path.
     with pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
-        return file.read(columns=columns)
+        stored = file.schema_arrow.names
+        rows = file.read(columns=columns and [name for name in columns if name in stored])
+    if "records" in stored or (columns and "records" not in columns):
+        return rows
+    # Lakes of before there was a limit have a row for every record.
+    return rows.append_column("records", pa.repeat(pa.scalar(1, pa.int64()), file.metadata.num_rows))
 
 
 def has_prefix(ids: Any, prefixes: Iterable[str]) -> Any:

@@ -220,7 +220,12 @@ def _rejects(files: Sequence[str], restriction: Restriction) -> str:
         return f"{select} WHERE false"
     paths = ", ".join(map(quote_text, files))
     condition = restriction.partition_condition()
-    scan = f"{select} FROM read_parquet([{paths}], union_by_name = true)"
+    # Lakes of before there was a limit have a row for every record.
+    every = (
+        f"FROM read_parquet([{paths}], union_by_name = true) "
+        "UNION ALL BY NAME SELECT NULL::BIGINT AS records WHERE false"
+    )
+    scan = f"{select} FROM (SELECT * REPLACE (coalesce(records, 1) AS records) FROM ({every}))"
     return f"{scan} WHERE {condition}" if condition else scan
 
 
