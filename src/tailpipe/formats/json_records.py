@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
 from tailpipe.formats.json_numbers import Flags, is_respelled
+from tailpipe.formats.json_pairs import has_pairs
 from tailpipe.formats.json_settle import settle
 from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, Wanted
 
@@ -54,7 +55,7 @@ def _is_odd(cut: Cut, wanted: Wanted) -> Flags:
     if not is_good.any():
         return np.zeros(len(is_good), dtype=bool)
     raw = cut.raw if is_good.all() else cut.raw.filter(pa.array(is_good))
-    is_odd = is_respelled(raw) | _is_large(raw)
+    is_odd = is_respelled(raw) | _is_large(raw) | has_pairs(raw)
     decoder = _decoder(wanted)
     if not _passes(_bytes(raw), decoder.decode_lines):
         texts = raw.to_pylist()

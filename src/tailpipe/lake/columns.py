@@ -22,6 +22,7 @@ _COUNT_LENGTH = 8
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BASE32_TEXT = "0123456789abcdefghijklmnopqrstuv"
 _BASE32 = np.frombuffer(_BASE32_TEXT.encode(), dtype=np.uint8)
+_UNDECODED = msgspec.json.Decoder(msgspec.Raw)
 
 
 def as_stored(array: Any, stored_type: pa.DataType) -> Any:
@@ -120,9 +121,10 @@ def _with_quotes(texts: pa.Array) -> pa.Array:
 
 
 def _json_value(text: str) -> str:
+    # Undecoded: a number beyond all doubles is JSON too.
     try:
-        msgspec.json.decode(text)
-    except msgspec.DecodeError:
+        _UNDECODED.decode(text)
+    except (msgspec.DecodeError, RecursionError):
         return json.dumps(text, ensure_ascii=False)
     return text
 
