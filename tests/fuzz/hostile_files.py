@@ -48,6 +48,7 @@ class Written:
     path: Path
     ids: frozenset[str]
     is_damaged: bool = False
+    is_other_text: bool = False
 
 
 def write_files(folder: Path, seed: int, count: int) -> list[Written]:
@@ -70,7 +71,9 @@ def _write(folder: Path, number: int, random: Random) -> Written:
     if kind < 0.2 and packed:
         damaged = _damaged(packed, random)
         path.write_bytes(damaged)
-        return Written(path, frozenset(ids), is_damaged=damaged != packed)
+        # Text that was changed is other text: nobody can tell what is missing of it.
+        is_text = packed == data or not damaged.strip()
+        return Written(path, frozenset() if is_text else frozenset(ids), damaged != packed, is_text)
     path.write_bytes(packed)
     return Written(path, frozenset(ids))
 
@@ -108,13 +111,13 @@ def _xz(data: bytes) -> bytes:
 
 
 def _zstd(data: bytes) -> bytes:
-    return zstandard.compress(data)
+    return zstandard.ZstdCompressor(write_checksum=True).compress(data)
 
 
 def _frames(data: bytes) -> bytes:
     """As pzstd writes: each frame is announced by a skippable one."""
     middle = len(data) // 2
-    frames = [zstandard.compress(part) for part in (data[:middle], data[middle:])]
+    frames = [_zstd(part) for part in (data[:middle], data[middle:])]
     return b"".join(
         b"\x50\x2a\x4d\x18\x04\x00\x00\x00" + len(frame).to_bytes(4, "little") + frame for frame in frames
     )

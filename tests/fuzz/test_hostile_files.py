@@ -31,7 +31,7 @@ def complaints(collected: Collected, files: list[Written]) -> Iterator[str]:
     failed = {failure.label for failure in collected.outcome.failed}
     for file in files:
         ids = stored.pop(str(file.path), [])
-        if len(ids) != len(set(ids)):
+        if len(ids) != len(set(ids)) and not file.is_other_text:
             yield f"{collected.engine}: {file.path.name}: rows twice"
         if not file.is_damaged and set(ids) != file.ids:
             yield f"{collected.engine}: {file.path.name} is whole; {len(ids)} of {len(file.ids)} records are stored"
