@@ -7,7 +7,11 @@ import re
 from tailpipe.errors import TailpipeError, system_message
 
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt)|Arrow\w+): (.+)$", re.MULTILINE)
-_SYSTEM_ERROR = re.compile(r"^(?:\w+\.)*\w+Error: .*\[errno \d+\] (.+)$", re.MULTILINE | re.IGNORECASE)
+_SYSTEM_ERROR = re.compile(r"^(?:\w+\.)*\w+Error: (.*\[errno \d+\] .+)$", re.MULTILINE | re.IGNORECASE)
+# Numbers, and Arrow's words around the cause; it names a file only where it could not make one.
+_AROUND_CAUSE = re.compile(
+    r"\[errno \d+\] |Error (writing|reading) bytes (to|from) file\. Detail: ", re.IGNORECASE
+)
 _OUR_ERRORS = re.compile(r"^tailpipe\.errors\.\w+: (.+)$", re.MULTILINE)
 
 
@@ -21,7 +25,7 @@ def engine_message(error: BaseException) -> str:
         return str(ours[-1]).strip()
     refused = _SYSTEM_ERROR.findall(text)
     if refused:
-        return f"a file could not be written or read: {refused[-1].strip()}"
+        return f"a file could not be written or read: {_AROUND_CAUSE.sub('', refused[-1]).strip()}"
     found = [(name, message) for name, message in _PYTHON_ERROR.findall(text) if "Traceback" not in message]
     if found:
         name, message = found[-1]
