@@ -197,10 +197,10 @@ def test_a_signal_ends_the_run_and_all_it_started(
     output, errors = process.communicate(timeout=PATIENCE_SECONDS)
     assert process.returncode == 130, errors
     kept = {
-        "start": r"Nothing was committed yet\.",
-        "job": r"1 unit with [\d,]+0,000 rows committed .* kept\.",
+        "start": r"Nothing was committed yet: run the same command again\.",
+        "job": r"1 unit with [\d,]+0,000 rows committed .* kept\. The next run takes up the rest\.",
     }
-    assert re.search(f"Interrupted. {kept[moment]} The next run takes up the rest.\n$", errors), errors
+    assert re.search(f"Interrupted. {kept[moment]}\n$", errors), errors
     assert "Traceback" not in errors
     assert output == ""
     assert psutil.wait_procs(children, timeout=30)[1] == []

@@ -18,7 +18,7 @@ class Interrupted(BaseException):
     answer. The embedded server got the same signal and may be gone. `kept` says what is kept of the work done.
     """
 
-    kept = "What was committed is kept."
+    kept = "What was committed is kept. The next run takes up the rest."
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except Interrupted as interrupted:
-        note(f"Interrupted. {interrupted.kept} The next run takes up the rest.")
+        note(f"Interrupted. {interrupted.kept}")
         return EXIT_INTERRUPTED
     except KeyboardInterrupt:
         note("Interrupted.")

@@ -227,9 +227,9 @@ def _console() -> Console:
 
 def _kept_words(watcher: Silence) -> str:
     if not watcher.units_kept:
-        return "Nothing was committed yet."
+        return "Nothing was committed yet: run the same command again."
     units, rows = counted(watcher.units_kept, "unit"), counted(watcher.rows_kept, "row")
-    return f"{units} with {rows} committed in this run and kept."
+    return f"{units} with {rows} committed in this run and kept. The next run takes up the rest."
 
 
 def _broken_off_words(outcome: PartitionOutcome) -> str:

@@ -177,6 +177,38 @@ def test_an_error_is_null_in_its_row_alone() -> None:
     assert run("x", "TINYINT", x=["127", "128", "-1"]) == [127, None, -1]
 
 
+TEXT = (Input("x", "VARCHAR"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "given", "expected"),
+    [
+        ("x::int + x::int", "BIGINT", ["1", "bad", "3"], [2, None, 6]),
+        ("x::int >= 1 and x::int < 3", "BOOLEAN", ["1", "bad", "3"], [True, None, False]),
+        (
+            "year(timezone(x, timestamp '2024-01-01 12:00:00'))",
+            "BIGINT",
+            ["Europe/Berlin", "Mars", "UTC"],
+            [2024, None, 2024],
+        ),
+        (
+            "list_reduce(list_filter([x], lambda v: v <> ''), lambda a, b: a || b)",
+            "VARCHAR",
+            ["a", "", "c"],
+            ["a", None, "c"],
+        ),
+        ("x like x escape '!'", "BOOLEAN", ["a!", "c"], [None, True]),
+    ],
+)
+def test_errors_that_pass_through_try_are_null_in_their_row_alone(
+    text: str, type_: str, given: list[str], expected: list[object]
+) -> None:
+    outputs = (Output("c", text, type_, TEXT), Output("same", "x", "VARCHAR", TEXT))
+    values, same = Calculation(outputs).run(open_database(), [pa.array(given)], len(given))
+    assert values.to_pylist() == expected
+    assert same.to_pylist() == given
+
+
 def test_times_without_end_are_null() -> None:
     assert run("'infinity'", "TIMESTAMP") == [None, None]
     assert run("'-infinity'", "DATE") == [None, None]

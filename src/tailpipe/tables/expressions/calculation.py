@@ -74,6 +74,50 @@ class Calculation:
 
     def run(self, connection: duckdb.DuckDBPyConnection, columns: Sequence[pa.Array], rows: int) -> list[Any]:
         """`columns` are the inputs in their stored types; the outputs come in theirs, one value for each row."""
+        import duckdb
+        import pyarrow as pa
+
+        try:
+            return self._values(connection, columns, rows)
+        except (duckdb.FatalException, duckdb.InternalException):
+            raise
+        except (duckdb.Error, pa.ArrowException, MemoryError):
+            # Some errors pass through TRY: a value beyond the memory limit, an unknown time zone.
+            return self._values_apart(connection, columns, rows)
+
+    def _values_apart(
+        self, connection: duckdb.DuckDBPyConnection, columns: Sequence[pa.Array], rows: int
+    ) -> list[Any]:
+        """Halves, down to the row and the output that cannot be computed, which is null."""
+        import pyarrow as pa
+
+        if rows == 1:
+            return [self._value_alone(output, connection, columns) for output in self.outputs]
+        middle = rows // 2
+        parts = [
+            self.run(connection, [column.slice(start, count) for column in columns], count)
+            for start, count in ((0, middle), (middle, rows - middle))
+        ]
+        return [pa.concat_arrays(pair) for pair in zip(*parts, strict=True)]
+
+    def _value_alone(
+        self, output: Output, connection: duckdb.DuckDBPyConnection, columns: Sequence[pa.Array]
+    ) -> Any:
+        import duckdb
+        import pyarrow as pa
+
+        by_input = dict(zip(self.inputs, columns, strict=True))
+        alone = Calculation((output,))
+        inputs = [by_input[entry] for entry in alone.inputs]
+        try:
+            return alone._values(connection, inputs, 1)[0]
+        except (duckdb.Error, pa.ArrowException, MemoryError):
+            nulls = [pa.nulls(0, column.type) for column in inputs]
+            return pa.nulls(1, alone._values(connection, nulls, 0)[0].type)
+
+    def _values(
+        self, connection: duckdb.DuckDBPyConnection, columns: Sequence[pa.Array], rows: int
+    ) -> list[Any]:
         import pyarrow as pa
 
         names = [str(number) for number in range(len(columns))]
