@@ -53,6 +53,34 @@ def test_check_finds_it(home: Home, name: str) -> None:
     assert f"{path}:" in done.stderr
 
 
+def test_a_broken_workspace_hides_no_other_problem(home: Home) -> None:
+    path = home.configure('workspace "default" {\n  engine = "flink"\n}\n' + BAD["format"] + BAD["table"])
+    done = home.run("config", "check")
+    assert (done.returncode, done.stdout) == (2, "")
+    found = [told for told in done.stderr.splitlines() if told.startswith(f"{path}:")]
+    assert [int(told.removeprefix(f"{path}:").split(":")[0]) for told in found] == [2, 4, 8]
+
+
+def test_what_the_engine_cannot_run_hides_no_other_problem(home: Home) -> None:
+    text = """workspace "default" {
+  engine = "sail"
+}
+format "regex" "ahead" {
+  layout = `^(?P<at>\\S+)(?= )`
+}
+partition "app_log" "ahead" {
+  source "file" {
+    paths  = ["logs"]
+    format = format.regex.ahead
+  }
+}
+"""
+    home.configure(text + BAD["format"] + APP)
+    done = home.run("config", "check")
+    assert done.returncode == 2
+    assert "looks ahead or behind" in done.stderr and 'format type "nope"' in done.stderr
+
+
 def test_partitions_that_were_asked_for_and_left_out(home: Home) -> None:
     home.write("a.jsonl", line("2024-06-01T00:00:00Z"))
     path = home.configure(BAD["partition"] + APP)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import duckdb
 import pytest
 
 from pipelines import Place, only
@@ -125,6 +126,27 @@ def test_moments_that_no_date_can_say_are_rejected(place: Place) -> None:
     assert only(place.rejects("app_log"), "position", "reason") == [
         (2, "tp_timestamp is outside the years 1 to 9999"),
         (3, "tp_timestamp is outside the years 1 to 9999"),
+    ]
+
+
+def test_years_from_1_to_9999_are_read_as_written(place: Place) -> None:
+    days = ("0001-01-01", "0004-02-29", "0999-12-31", "1582-10-04", "1582-10-10", "9999-12-31")
+    bad = ("0000-12-31", "0100-02-29")
+    records = [{"at": "2024-06-01", "moment": f"{day}T00:00:00Z", "day": day} for day in days]
+    records += [{"at": "2024-06-01", "day": day} for day in bad]
+    place.write("a.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    place.configure(
+        APP.replace('column "level" {}', 'column "moment" { type = "timestamp" }\ncolumn "day" { type = "date" }')
+    )
+    place.collect()
+    with duckdb.connect() as reader:
+        files = str(place.data / "app_log" / "tp_*" / "**" / "*.parquet")
+        found = reader.execute(
+            "SELECT moment::varchar, day::varchar FROM read_parquet(?) ORDER BY day", [files]
+        ).fetchall()
+    assert found == [(f"{day} 00:00:00", day) for day in days]
+    assert [reject["reason"] for reject in place.rejects("app_log")] == [
+        f'day "{day}" is not a valid DATE' for day in bad
     ]
 
 

@@ -11,7 +11,7 @@ from tailpipe.config.report import in_order
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.plugins.registry import Registry, known_tables
-from tailpipe.tables.custom import partial_table
+from tailpipe.tables.custom import partial_table, table_problems
 from tailpipe.tables.table import Table
 
 # Records that may have any field, for a table of which no format says more.
@@ -20,16 +20,17 @@ _ANY_FIELDS = FormatConfig("jsonl", "default")
 
 def find_problems(config: Config, registry: Registry) -> tuple[Problem, ...]:
     """Errors and warnings, by place, each once."""
-    tables, table_problems = known_tables(config, registry)
+    tables, found = known_tables(config, registry)
     targets, broken = find_targets(config, registry)
     problems = [*registry.warnings, *registry.claims, *config.problems]
     problems += [
         replace(problem, is_warning=True)
         for name, bad in registry.bad_tables.items()
         for problem in bad
-        if name not in table_problems
+        if name not in found
     ]
-    problems += [problem for each in (*table_problems.values(), *broken.values()) for problem in each]
+    problems += [problem for each in (*found.values(), *broken.values()) for problem in each]
+    problems += [problem for table in config.damaged_tables.values() for problem in table_problems(table)]
     checks = (*_part_checks(config, registry), *_expression_checks(config, registry, tables, targets))
     for check in checks:
         try:
@@ -41,13 +42,17 @@ def find_problems(config: Config, registry: Registry) -> tuple[Problem, ...]:
 
 def _part_checks(config: Config, registry: Registry) -> Iterator[Callable[[], object]]:
     """A partition stops at the first of its sources and formats that is wrong; here each is tried alone."""
-    inner = [source for partition in config.partitions.values() for source in partition.sources]
-    sources = (*config.sources.values(), *inner)
-    used = (*(source.format for source in sources), *(table.format for table in config.tables.values()))
-    for format_ in (*config.formats.values(), *filter(None, used)):
-        yield partial(registry.formats[format_.type].make, format_)
+    partitions = (*config.partitions.values(), *config.damaged_partitions.values())
+    tables = (*config.tables.values(), *config.damaged_tables.values())
+    inner = (source for partition in partitions for source in partition.sources)
+    sources = (*config.sources.values(), *config.damaged_sources, *inner)
+    used = (*(source.format for source in sources), *(table.format for table in tables))
+    for format_ in (*config.formats.values(), *config.damaged_formats, *filter(None, used)):
+        if format_.is_whole:
+            yield partial(registry.formats[format_.type].make, format_)
     for source in sources:
-        yield partial(registry.sources[source.type].make, source, None)
+        if source.is_whole:
+            yield partial(registry.sources[source.type].make, source, None)
 
 
 def _expression_checks(

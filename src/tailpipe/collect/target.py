@@ -134,7 +134,13 @@ def only_sources(target: Target, names: Sequence[str]) -> Target:
 
 def check_engine(targets: Iterable[Target], engine: str) -> None:
     """Refuses what the engine cannot run, before anything starts."""
-    problems = [
+    problems = engine_problems(targets, engine)
+    if problems:
+        raise ConfigError(problems)
+
+
+def engine_problems(targets: Iterable[Target], engine: str) -> tuple[Problem, ...]:
+    problems = (
         Problem(
             f'a layout of partition {target.name} looks ahead or behind, which the engine "{SAIL}" cannot do',
             target.config.position,
@@ -143,9 +149,8 @@ def check_engine(targets: Iterable[Target], engine: str) -> None:
         for target in targets
         for feed in target.feeds
         if engine == SAIL and getattr(feed.format, "needs_look_around", False)
-    ]
-    if problems:
-        raise ConfigError(tuple(dict.fromkeys(problems)))
+    )
+    return tuple(dict.fromkeys(problems))
 
 
 def declared_fields(format: Format) -> tuple[str, ...] | None:

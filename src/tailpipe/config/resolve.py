@@ -92,6 +92,8 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         partitions=usable("partition", partitions),
         workspaces=usable("workspace", workspaces),
         plugins=plugins,
+        damaged_formats=tuple(each for key, each in formats.items() if ("format", key) in report.broken),
+        damaged_sources=tuple(each for key, each in top_level.items() if ("source", key) in report.broken),
         damaged_tables={
             name: table
             for name, table in found_tables.items()

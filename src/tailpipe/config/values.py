@@ -21,20 +21,24 @@ class ConnectionConfig:
 
 @dataclass(frozen=True)
 class FormatConfig:
-    """`arguments` holds what the user wrote; defaults are the format type's business."""
+    """`arguments` holds what the user wrote; defaults are the format type's business.
+
+    It is not whole when the value of an argument is not known: it is broken, and there is nothing more to check.
+    """
 
     type: str
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     position: Position | None = None
     argument_positions: Mapping[str, Position] = field(default_factory=dict)
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
 class SourceConfig:
     """`name` is the label of the referenced top-level block, else `<type>` or `<type>_<n>` in its partition.
 
-    `arguments` holds what the user wrote, checked; defaults are the source type's business.
+    `arguments` holds what the user wrote, checked; defaults are the source type's business. It is whole as a format is.
     """
 
     type: str
@@ -44,6 +48,7 @@ class SourceConfig:
     format: FormatConfig | None = None
     position: Position | None = None
     argument_positions: Mapping[str, Position] = field(default_factory=dict)
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -123,8 +128,8 @@ class Config:
 
     `broken` are the blocks that cannot be used, by kind and labels, with the problems found in each; a block that uses
     a broken one is broken. `lost_texts` are the parts of files that were not understood and may be blocks; None
-    stands for a file that could not be read. `damaged_tables` and `damaged_partitions` are broken ones as far as they
-    were understood: to be checked further, never to be used.
+    stands for a file that could not be read. The `damaged_…` are broken ones as far as they were understood: to be
+    checked further, never to be used.
     """
 
     connections: Mapping[tuple[str, str], ConnectionConfig] = field(default_factory=dict)
@@ -138,6 +143,8 @@ class Config:
     problems: tuple[Problem, ...] = ()
     broken: Mapping[tuple[str, tuple[str, ...]], tuple[Problem, ...]] = field(default_factory=dict)
     lost_texts: tuple[bytes | None, ...] = ()
+    damaged_formats: tuple[FormatConfig, ...] = ()
+    damaged_sources: tuple[SourceConfig, ...] = ()
     damaged_tables: Mapping[str, TableConfig] = field(default_factory=dict)
     damaged_partitions: Mapping[tuple[str, str], PartitionConfig] = field(default_factory=dict)
 

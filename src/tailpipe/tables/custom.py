@@ -23,8 +23,8 @@ _WRITER_REASONS = {
 
 def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
     """Raises ConfigError with everything that is wrong with the block."""
-    columns, column_problems = _columns(config)
-    problems = [*_problems(config, built_in), *column_problems]
+    columns, _ = _columns(config)
+    problems = table_problems(config, built_in)
     standard: dict[str, str] = {}
     if not problems and not any(column.name == _TP_TIMESTAMP for column in columns):
         standard, problem = _timestamp(config, columns)
@@ -45,6 +45,11 @@ def custom_table(config: TableConfig, built_in: Table | None = None) -> Table:
 def partial_table(config: TableConfig) -> Table:
     """The table with the columns that can be, to check what else is wrong with it."""
     return Table(config.name, tuple(_columns(config)[0]), map_fields=config.map_fields, is_custom=True)
+
+
+def table_problems(config: TableConfig, built_in: Table | None = None) -> list[Problem]:
+    """What is wrong with the block whatever else is; not which column is the time, which needs all the others."""
+    return [*_problems(config, built_in), *_columns(config)[1]]
 
 
 def _columns(config: TableConfig) -> tuple[list[Column], list[Problem]]:

@@ -11,7 +11,8 @@ from tailpipe.tables.types import Scalar, parse_type, spark_type
 
 CLOCK = r"([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?"
 ISO_ZONE = r"(Z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)"
-ISO_DAY = r"[1-9][0-9]{3}-[0-9]{1,2}-[0-9]{1,2}"
+# Years 1 to 9999; 0001-01-01 is what Go writes for no time.
+ISO_DAY = r"([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{1,2}-[0-9]{1,2}"
 ISO_TIME = rf"^[ \t]*{ISO_DAY}([T ]{CLOCK} ?{ISO_ZONE}?)?[ \t]*$"
 ISO_DATE = rf"^[ \t]*{ISO_DAY}[ \t]*$"
 EPOCH = r"^[0-9]{10}([0-9]{3}|[0-9]{6}|[0-9]{9}|[.][0-9]{1,9})?$"

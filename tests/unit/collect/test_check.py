@@ -73,6 +73,63 @@ partition "nginx_access_log" "damaged" {
 }
 """
 
+HIDING = """
+table "hiding" {
+  format = {
+    type   = "regex"
+    layout = "(("
+    nope   = 1
+  }
+  column "tp_timestamp" {
+    typ = "timestamp"
+  }
+  column "b" {
+    type = "integr"
+  }
+  column "tp_date" {
+    source = "x"
+  }
+}
+format "regex" "hiding" {
+  nope   = 1
+  layout = "(("
+}
+source "file" "hiding" {
+  paths  = []
+  format = format.nope.x
+}
+partition "nginx_access_log" "hiding" {
+  source "file" {
+    paths       = ["x"]
+    file_layout = "%{NOPE:x}"
+    format      = format.nope.x
+  }
+}
+partition "no_such" "hiding" {
+  source "file" {
+    paths = []
+  }
+}
+"""
+UNKNOWN = """
+format "regex" "unknown" {
+  layout = var.nope
+}
+format "regex" "missing" {
+  nope = 1
+}
+source "file" "unknown" {
+  paths       = ["x"]
+  file_layout = "%{MINE:x}"
+  patterns    = var.nope
+}
+partition "nginx_access_log" "unknown" {
+  source "file" {
+    nope = 1
+  }
+}
+"""
+
 
 def places(folder: Path, text: str) -> list[int]:
     (folder / "main.tpc").write_text(text)
@@ -93,6 +150,14 @@ def test_of_a_partition(tmp_path: Path) -> None:
 
 def test_of_blocks_that_are_broken_already(tmp_path: Path) -> None:
     assert places(tmp_path, DAMAGED) == [3, 5, 9, 10, 11, 12]
+
+
+def test_one_problem_of_a_block_does_not_hide_another(tmp_path: Path) -> None:
+    assert places(tmp_path, HIDING) == [5, 6, 9, 12, 14, 19, 20, 23, 24, 29, 30, 33, 35]
+
+
+def test_what_cannot_be_known_is_not_judged(tmp_path: Path) -> None:
+    assert places(tmp_path, UNKNOWN) == [3, 5, 6, 11, 14, 15]
 
 
 def test_all_together(tmp_path: Path) -> None:

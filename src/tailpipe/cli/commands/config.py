@@ -20,19 +20,21 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.stored_types import stored_type_problems
     from tailpipe.cli.terminal import counted, say
     from tailpipe.collect.check import find_problems
-    from tailpipe.collect.target import check_engine, find_targets
+    from tailpipe.collect.target import engine_problems, find_targets
+    from tailpipe.config.report import in_order
     from tailpipe.engine.settings import engine_settings
     from tailpipe.errors import ConfigError
 
     setup = load_setup(arguments, tells=False)
-    problems = find_problems(setup.config, setup.registry) + stored_type_problems(
-        setup.data_dir, setup.tables, setup.config
-    )
-    if any(not problem.is_warning for problem in problems):
-        raise ConfigError(problems)
-    warn_of(problems)
     targets, _ = find_targets(setup.config, setup.registry)
-    check_engine(targets.values(), engine_settings(setup.workspace, {}).name)
+    problems = list(find_problems(setup.config, setup.registry))
+    # A broken workspace is told already; where its tables are and which engine is its are not known.
+    if ("workspace", (setup.workspace_name,)) not in setup.config.broken:
+        problems += stored_type_problems(setup.data_dir, setup.tables, setup.config)
+        problems += engine_problems(targets.values(), engine_settings(setup.workspace, {}).name)
+    if any(not problem.is_warning for problem in problems):
+        raise ConfigError(in_order(problems))
+    warn_of(problems)
     files = counted(len(setup.config.files), "file")
     say(
         f"{files}, {counted(len(targets), 'partition')}, {counted(len(setup.config.tables), 'table')}: no problems"

@@ -46,18 +46,23 @@ class Arguments:
     """`values` holds what was written and is right; null counts as not written.
 
     `positions` point at values. `unreadable` are given too, but their value is unknown: its error is
-    reported.
+    reported. `missing` are needed and not given, which is reported too.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     positions: Mapping[str, Position] = field(default_factory=dict)
     unreadable: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
 
     def get(self, name: str) -> Any:
         return self.values.get(name)
 
     def is_given(self, name: str) -> bool:
         return name in self.values or name in self.unreadable
+
+    def is_whole_without(self, names: Collection[str] = ()) -> bool:
+        """Whether the value of every other argument is known, so that they can be checked together."""
+        return (self.unreadable | self.missing) <= frozenset(names)
 
     def without(self, names: Collection[str]) -> tuple[dict[str, Any], dict[str, Position]]:
         values = {name: value for name, value in self.values.items() if name not in names}
@@ -125,14 +130,18 @@ class BlockReader:
                     values[entry.name], positions[entry.name] = value, entry.value_position
                 else:
                     failed.add(entry.name)
-        self._require(values.keys() | failed, schema, owner, position)
-        return Arguments(values, positions, frozenset(failed))
+        missing = self._require(values.keys() | failed, schema, owner, position)
+        return Arguments(values, positions, frozenset(failed), missing)
 
-    def _require(self, given: Collection[str], schema: BlockSchema, owner: str, position: Position) -> None:
-        for argument in schema.arguments:
-            if argument.required and argument.name not in given:
-                hint = argument.description or f"add `{argument.name} = …`"
-                self.report.error(position, f'{owner} needs the argument "{argument.name}"', hint)
+    def _require(
+        self, given: Collection[str], schema: BlockSchema, owner: str, position: Position
+    ) -> frozenset[str]:
+        """The names of those that are not given."""
+        missing = [each for each in schema.arguments if each.required and each.name not in given]
+        for argument in missing:
+            hint = argument.description or f"add `{argument.name} = …`"
+            self.report.error(position, f'{owner} needs the argument "{argument.name}"', hint)
+        return frozenset(argument.name for argument in missing)
 
     def _refuse_name(self, name: str, position: Position, schema: BlockSchema, owner: str) -> None:
         known = [argument.name for argument in schema.arguments]

@@ -91,7 +91,8 @@ def _format(type_: str, name: str, block: Block, schema: BlockSchema, reader: Bl
     fields = block.attribute("fields")
     rewritten = {"fields": _with_bare_names(fields.value)} if fields else {}
     arguments = reader.arguments(block, schema, f'format "{type_}"', rewritten=rewritten)
-    return FormatConfig(type_, name, arguments.values, block.position, arguments.positions)
+    is_whole = block.is_whole and arguments.is_whole_without()
+    return FormatConfig(type_, name, arguments.values, block.position, arguments.positions, is_whole)
 
 
 def _without_type(block: Block) -> Block:
@@ -192,7 +193,8 @@ def _in_place(
         if name != "type"
     ]
     checked = reader.check(entries, catalog.format_types[type_], f'format "{type_}"', position)
-    return FormatConfig(type_, IN_PLACE_NAME, checked.values, position, checked.positions)
+    is_whole = checked.is_whole_without()
+    return FormatConfig(type_, IN_PLACE_NAME, checked.values, position, checked.positions, is_whole)
 
 
 def _places(written: Expression | None) -> dict[str, tuple[Position, Position]]:

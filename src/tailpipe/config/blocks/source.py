@@ -82,7 +82,8 @@ class SourceReader:
             )
         format_ = format_of("format", arguments, format_expression, self.formats, self.catalog, self.reader)
         values, positions = arguments.without(_EVERY_SOURCE_NAMES)
-        return SourceConfig(type_, type_, values, connection, format_, block.position, positions)
+        is_whole = block.is_whole and arguments.is_whole_without(_EVERY_SOURCE_NAMES)
+        return SourceConfig(type_, type_, values, connection, format_, block.position, positions, is_whole)
 
 
 def _with_common_arguments(schema: BlockSchema) -> BlockSchema:
