@@ -78,7 +78,8 @@ partition "app_log" "ahead" {
     home.configure(text + BAD["format"] + APP)
     done = home.run("config", "check")
     assert done.returncode == 2
-    assert "looks ahead or behind" in done.stderr and 'format type "nope"' in done.stderr
+    assert "looks ahead or behind" in done.stderr
+    assert 'format type "nope"' in done.stderr
 
 
 def test_partitions_that_were_asked_for_and_left_out(home: Home) -> None:
