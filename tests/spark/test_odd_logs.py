@@ -136,7 +136,9 @@ def test_years_from_1_to_9999_are_read_as_written(place: Place) -> None:
     records += [{"at": "2024-06-01", "day": day} for day in bad]
     place.write("a.jsonl", "".join(json.dumps(record) + "\n" for record in records))
     place.configure(
-        APP.replace('column "level" {}', 'column "moment" { type = "timestamp" }\ncolumn "day" { type = "date" }')
+        APP.replace(
+            'column "level" {}', 'column "moment" { type = "timestamp" }\ncolumn "day" { type = "date" }'
+        )
     )
     place.collect()
     with duckdb.connect() as reader:
