@@ -73,11 +73,11 @@ def read_artifacts(folder: Path) -> int:
 
 
 def test_once_while_files_without_a_date_are_read(tmp_path: Path) -> None:
-    """At six of twelve files: those are kept, and nothing of the others, which come with the next run."""
+    """At six of 24 files: those are kept, and nothing of the others, which come with the next run."""
     home = Home(tmp_path, {"TAILPIPE_ENGINE": "sail", "TMPDIR": str(tmp_path / "tmp")})
     (tmp_path / "tmp").mkdir()
     home.configure(APP)
-    for number in range(12):
+    for number in range(24):
         home.write(f"{number:02d}.jsonl", line("2024-06-01T00:00:00Z", f"l{number:02d}") * 50_000)
     process = home.start("collect", "--from", "2024-01-01", "--progress=false")
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -90,8 +90,8 @@ def test_once_while_files_without_a_date_are_read(tmp_path: Path) -> None:
     assert process.returncode == 130, errors
     levels = "select level, count(*)::int as n from app_log group by all order by all"
     kept = home.query(levels)
-    assert read <= len(kept) < 12
+    assert read <= len(kept) < 24
     assert {row["n"] for row in kept} == {50_000}
     assert f"1 unit with {len(kept) * 50_000:,} rows committed in this run and kept" in errors
-    assert home.collect()["rows"]["in"] == (12 - len(kept)) * 50_000
-    assert home.query(levels) == [{"level": f"l{number:02d}", "n": 50_000} for number in range(12)]
+    assert home.collect()["rows"]["in"] == (24 - len(kept)) * 50_000
+    assert home.query(levels) == [{"level": f"l{number:02d}", "n": 50_000} for number in range(24)]
