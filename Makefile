@@ -19,7 +19,7 @@ run: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -m "not slow"
 
-# Some two hundred deaths of running commands, and what takes Apache Spark to start again and again.
+# Some two hundred deaths of running commands, the fuzz, and what takes Apache Spark to start again and again.
 test-slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
