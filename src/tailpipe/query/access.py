@@ -1,12 +1,13 @@
 """What SQL may do. It reads the lake and writes nothing, unless it is allowed to reach what lies outside.
 
 DuckDB itself refuses files outside the lake. It cannot tell reading a folder from writing into it, so statements are
-looked at too, before any of them runs.
+looked at too, before any of them runs. Where what lies outside is allowed, that look guards the lake against mistakes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,85 +17,18 @@ import duckdb
 
 from tailpipe.errors import QueryError
 from tailpipe.query.connection import quote_text
+from tailpipe.query.permissions import EXTERNAL, FILE_SETTINGS, NEVER, SETTINGS, STATEMENTS
 from tailpipe.query.sql_tokens import Token, tokens_of
 
 FLAG = "--allow-external"
 
-# They act on tables of the session, which lives in memory.
-_ALLOWED = frozenset(
-    (
-        "SELECT",
-        "CREATE",
-        "INSERT",
-        "UPDATE",
-        "DELETE",
-        "MERGE_INTO",
-        "DROP",
-        "ALTER",
-        "EXECUTE",
-        "TRANSACTION",
-        "VACUUM",
-    )
-)
-
-# Settings that change answers or the work done for them. Others name files, print, or undo what this module does.
-_SETTINGS = frozenset(
-    (
-        "timezone",
-        "calendar",
-        "default_collation",
-        "default_order",
-        "default_null_order",
-        "null_order",
-        "order_by_non_integer_literal",
-        "integer_division",
-        "ieee_floating_point_ops",
-        "old_implicit_casting",
-        "scalar_subquery_error_on_multiple_rows",
-        "lambda_syntax",
-        "pivot_limit",
-        "pivot_filter_threshold",
-        "max_expression_depth",
-        "explain_output",
-        "preserve_insertion_order",
-        "threads",
-        "worker_threads",
-        "memory_limit",
-        "max_memory",
-        "disabled_optimizers",
-        "schema",
-        "search_path",
-    )
-)
-
-# Functions that write files, or read memory by address.
-_NEVER = frozenset(
-    (
-        "enable_logging",
-        "delta_set_transaction_version",
-        "json_execute_serialized_sql",
-        "arrow_scan",
-        "arrow_scan_dumb",
-        "pandas_scan",
-        "python_map_function",
-    )
-)
-
-# Functions that make SQL of text, and readers of Delta tables that do not ask DuckDB which files may be read.
-_EXTERNAL = frozenset(
-    (
-        "query",
-        "delta_scan",
-        "delta_list_files",
-        "delta_domain_metadata",
-        "delta_get_transaction_version",
-    )
-)
+# What may stand before a path: file:///…, file://localhost/…, duckdb:/…
+_SCHEME = re.compile(r"(?:\w+:)*(?://localhost(?=/))?")
 
 
 @dataclass(frozen=True)
 class Access:
-    """`lake` is never written, whatever is allowed."""
+    """`lake` is only read. With `is_external` that holds for SQL that names its targets by text."""
 
     lake: Path
     is_external: bool = False
@@ -114,51 +48,87 @@ class Access:
         """Raises QueryError if a statement of the script may not run."""
         self._check_functions(tokens_of(script))
         for statement in connection.extract_statements(script):
-            self._check_statement(connection, str(statement.type).rpartition(".")[2], statement.query)
+            self._check_statement(connection, str(statement.type).rpartition(".")[2], statement.query, script)
 
     def _check_functions(self, tokens: Sequence[Token]) -> None:
-        denied = _NEVER if self.is_external else _NEVER | _EXTERNAL
         for token, following in pairwise(tokens):
-            if token.name in denied and following.is_mark("("):
-                raise self._refusal(f"function {token.name} is", can_be_asked=token.name in _EXTERNAL)
+            if token.name in self._denied and following.is_mark("("):
+                raise self._function_refusal(token.name)
 
-    def _check_statement(self, connection: duckdb.DuckDBPyConnection, kind: str, text: str) -> None:
+    def _check_statement(
+        self, connection: duckdb.DuckDBPyConnection, kind: str, text: str, script: str
+    ) -> None:
+        if not text:
+            self._check_words(script)
         tokens = tokens_of(text)
+        # Again: DuckDB makes spaces of other characters before it cuts SQL, and PRAGMA becomes other statements.
+        self._check_functions(tokens)
         if kind in ("EXPLAIN", "PREPARE"):
             # Explaining with ANALYZE runs the statement inside.
             self.check(connection, _inner(kind, tokens, text))
-        elif self.is_external:
-            self._check_targets(kind, tokens)
         elif kind == "SET":
             self._check_setting(tokens)
-        elif kind not in _ALLOWED:
+        elif kind in STATEMENTS:
+            return
+        elif not self.is_external:
             raise self._refusal(f"{_verb(tokens)} is")
+        elif kind == "COPY":
+            self._check_copy(tokens)
+        else:
+            self._check_paths(tokens, must_be_plain=kind in ("ATTACH", "EXPORT"))
+
+    def _check_words(self, script: str) -> None:
+        """For PIVOT, whose text DuckDB does not tell: beyond ASCII it is not known where its words begin."""
+        found = self._denied.intersection(re.findall(r"\w+", script.lower()))
+        if found and not script.isascii():
+            raise self._function_refusal(min(found))
 
     def _check_setting(self, tokens: Sequence[Token]) -> None:
         names = [token.name for token in tokens[:3] if token.name not in ("session", "global", "local")]
-        if names[0] == "use" or names[1] == "variable":
+        if names[0] == "use" or names[1] == "variable" or names[1] in SETTINGS:
             return
-        if names[1] not in _SETTINGS:
-            raise self._refusal(f"setting {names[1]} is")
+        if names[1] in FILE_SETTINGS or not self.is_external:
+            raise self._refusal(f"setting {names[1]} is", can_be_asked=names[1] not in FILE_SETTINGS)
+        self._check_paths(tokens, must_be_plain=True)
 
-    def _check_targets(self, kind: str, tokens: Sequence[Token]) -> None:
-        if kind == "SELECT":
+    def _check_copy(self, tokens: Sequence[Token]) -> None:
+        """What stands before the target is read, and what COPY … FROM names too."""
+        target = _target(tokens)
+        if target is None:
             return
-        if kind == "COPY" and not _has_plain_target(tokens):
-            raise QueryError(
-                "COPY names its target by an expression.", "write the path as text: copy … to 'path'"
-            )
-        for token in tokens:
-            if token.is_text and self._is_in_lake(token.value):
+        if not tokens[target].is_plain_text:
+            raise _unclear("COPY")
+        self._check_paths(tokens[target:])
+        for token, following in pairwise(tokens[target:]):
+            if token.name == "filename_pattern" and ("/" in following.value or not following.is_plain_text):
                 raise QueryError(
-                    f"{_verb(tokens)} names {token.value}, which is in the lake. Only collection writes there.",
+                    "COPY has a filename_pattern that leaves its folder.", "write a name without / as text"
+                )
+
+    def _check_paths(self, tokens: Sequence[Token], *, must_be_plain: bool = False) -> None:
+        for token in tokens:
+            if must_be_plain and token.is_text and not token.is_plain_text:
+                raise _unclear(_verb(tokens))
+            if (token.is_text or '"' in token.text) and self._is_in_lake(token.value):
+                raise QueryError(
+                    f"{token.value} is in the lake. Only collection writes there.",
                     "choose another folder; to read, name the table",
                 )
 
     def _is_in_lake(self, path: str) -> bool:
-        lake = os.path.realpath(self.lake)
-        plain = os.path.expanduser(path.removeprefix("file:").replace("///", "/"))
-        return "\0" not in plain and os.path.commonpath([lake, os.path.realpath(plain)]) == lake
+        plain = os.path.expanduser(_SCHEME.sub("", path, count=1).replace("///", "/"))
+        if "\0" in plain:
+            return False
+        real = os.path.realpath(plain)
+        folders = [os.path.realpath(folder) for folder in (str(self.lake), *_links(self.lake))]
+        return any(os.path.commonpath([folder, real]) == folder for folder in folders)
+
+    @property
+    def _denied(self) -> frozenset[str]:
+        return NEVER if self.is_external else NEVER | EXTERNAL
+
+    def _function_refusal(self, name: str) -> QueryError:
+        return self._refusal(f"function {name} is", can_be_asked=name in EXTERNAL)
 
     def _refusal(self, subject: str, *, can_be_asked: bool = True) -> QueryError:
         hint = f"{FLAG} lets SQL read and write what lies outside the lake" if can_be_asked else None
@@ -189,11 +159,15 @@ def _inner(kind: str, tokens: Sequence[Token], text: str) -> str:
     return text.encode()[tokens[start].start_bytes :].decode()
 
 
-def _has_plain_target(tokens: Sequence[Token]) -> bool:
-    """COPY … TO 'path', or COPY … FROM."""
+def _target(tokens: Sequence[Token]) -> int | None:
+    """Where COPY … TO names its target; None for COPY … FROM."""
     depth = 0
-    for token, following in pairwise(tokens):
+    for k, token in enumerate(tokens[:-1]):
         depth += token.is_mark("(") - token.is_mark(")")
-        if depth == 0 and token.name == "to":
-            return following.is_text
-    return True
+        if depth == 0 and token.kind == "keyword" and token.name == "to":
+            return k + 1
+    return None
+
+
+def _unclear(verb: str) -> QueryError:
+    return QueryError(f"{verb} does not name its target by plain text.", "write the path as 'path'")

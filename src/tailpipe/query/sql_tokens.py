@@ -30,8 +30,16 @@ class Token:
         return self.kind == "string_const"
 
     @property
+    def is_plain_text(self) -> bool:
+        """Whether `value` is all that it says: no escapes, and no second literal that continues it."""
+        found = _TEXT.match(self.text) if self.is_text and self.text[0] in "'$" else None
+        return found is not None and "'" not in self.text[found.end() :]
+
+    @property
     def value(self) -> str:
-        """What a text literal says."""
+        """What a text literal says, or a quoted name."""
+        if self.text.startswith('"'):
+            return self.text[1:].partition('"')[0]
         found = _TEXT.match(self.text)
         return (found[3] if found[1] is None else found[1].replace("''", "'")) if found else self.text
 
