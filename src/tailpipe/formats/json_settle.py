@@ -9,6 +9,8 @@ import msgspec
 from tailpipe.formats.json_text import compact, encoded
 from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, TEXT, Wanted
 
+# One engine refuses longer names; those of structs are never as long.
+MAX_NAME_BYTES = 50_000
 _SHOWN_CHARACTERS = 200
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
@@ -18,21 +20,20 @@ _KINDS = {STRUCT: (b"{", "object"), MAP: (b"{", "object"), LIST: (b"[", "array")
 Parts = tuple[bytes, bytes | None]
 
 
-class _OtherKind(ValueError):
-    """A value that is no object or array where one is wanted. `path` leads to it."""
+class _Refused(ValueError):
+    """A value that no row can hold. `path` leads to it, `complaint` says what is wrong with it."""
 
-    def __init__(self, value: bytes, wanted: str) -> None:
+    def __init__(self, complaint: str) -> None:
         super().__init__()
-        self.value, self.wanted, self.path = value, wanted, ""
+        self.complaint, self.path = complaint, ""
 
-    def inside(self, name: str) -> _OtherKind:
+    def inside(self, name: str) -> _Refused:
         self.path = f"{name}.{self.path}" if self.path else name
         return self
 
     @property
     def reason(self) -> str:
-        shown = self.value.decode()[:_SHOWN_CHARACTERS]
-        return f"{self.path} {shown} is not a JSON {self.wanted}"
+        return f"{self.path} {self.complaint}"
 
 
 def settle(record: bytes, wanted: Wanted) -> tuple[str, str | None, str | None]:
@@ -42,7 +43,7 @@ def settle(record: bytes, wanted: Wanted) -> tuple[str, str | None, str | None]:
     """
     try:
         text, rest = _struct(record, wanted)
-    except _OtherKind as other:
+    except _Refused as other:
         return "{}", None, other.reason
     except (msgspec.DecodeError, RecursionError):
         return "{}", None, "JSON is nested too deeply"
@@ -56,7 +57,7 @@ def _value(value: bytes, wanted: Wanted) -> Parts:
         return _leaf(value, wanted.kind), None
     opening, name = _KINDS[wanted.kind]
     if value[:1] != opening:
-        raise _OtherKind(value, name)
+        raise _Refused(f"{value.decode()[:_SHOWN_CHARACTERS]} is not a JSON {name}")
     if wanted.kind == STRUCT:
         return _struct(value, wanted)
     return _list(value, wanted) if wanted.kind == LIST else _map(value, wanted)
@@ -112,7 +113,7 @@ def _chosen(members: dict[str, Any], names: dict[str, Any]) -> dict[str, str]:
 def _inside(name: str, value: bytes, wanted: Wanted) -> Parts:
     try:
         return _value(value, wanted)
-    except _OtherKind as other:
+    except _Refused as other:
         raise other.inside(name) from None
 
 
@@ -129,6 +130,8 @@ def _map(value: bytes, wanted: Wanted) -> Parts:
     assert wanted.item is not None
     parts, rest = [], []
     for name, raw in _OBJECT.decode(value).items():
+        if len(name.encode()) > MAX_NAME_BYTES:
+            raise _Refused(f"has a name over {MAX_NAME_BYTES:,} bytes: {name[:_SHOWN_CHARACTERS]}")
         text, left = _inside(name, bytes(raw), wanted.item)
         parts.append(encoded(name) + b":" + text)
         if left is not None:

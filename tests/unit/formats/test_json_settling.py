@@ -13,7 +13,7 @@ from tailpipe.formats.json_document import JsonDocument
 from tailpipe.formats.json_numbers import is_kept, is_respelled
 from tailpipe.formats.json_text import compact, lone_surrogates
 from tailpipe.formats.jsonl import JsonLines
-from tailpipe.formats.members import JSON, LIST, STRUCT, Wanted
+from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, Wanted
 
 KEPT = (
     "0",
@@ -149,3 +149,11 @@ def test_compact_text_is_the_same_value(text: str) -> None:
     assert msgspec.json.encode(msgspec.json.decode(shorter)).decode() == shorter.decode().replace(
         "1.50", "1.5"
     )
+
+
+def test_a_name_in_a_map_that_one_engine_cannot_read_is_refused() -> None:
+    wanted = Wanted(STRUCT, (("m", Wanted(MAP, item=Wanted())),))
+    lines = [f'{{"m":{{"{"x" * length}":1}}}}\n' for length in (50_000, 50_001)]
+    (cut,) = JsonLines().with_members(wanted).cut(iter(["".join(lines).encode()]))
+    assert cut.reason.to_pylist() == [None, f"m has a name over 50,000 bytes: {'x' * 200}"]
+    assert cut.original[1].as_py() == lines[1].rstrip()
