@@ -76,8 +76,9 @@ def _check_expressions(
     partition: PartitionConfig, table: Table, written: FormatConfig | None, registry: Registry
 ) -> None:
     """As for collection, save that only a source would say which fields paths have."""
+    chosen = written if written and written.is_whole else _ANY_FIELDS
     try:
-        format_ = registry.formats[(written or _ANY_FIELDS).type].make(written or _ANY_FIELDS)
+        format_ = registry.formats[chosen.type].make(chosen)
     except ConfigError:
         format_ = registry.formats[_ANY_FIELDS.type].make(_ANY_FIELDS)
     recipe(Target(partition, table, ()), None, format_, declared_fields(format_))

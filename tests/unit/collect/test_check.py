@@ -177,3 +177,15 @@ format "csv" "unused" {
 }
 """
     assert places(tmp_path, text) == []
+
+
+def test_a_table_whose_format_lost_an_argument_is_checked_all_the_same(tmp_path: Path) -> None:
+    text = """format "regex" "mine" {
+  lay${out = "x"
+}
+table "app_log" {
+  format = format.regex.mine
+  column "tp_timestamp" { transform = "no_such_9(x)" }
+}
+"""
+    assert places(tmp_path, text)[-1] == 6
