@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 NOT_AN_OBJECT = "record is not a JSON object"
+# What JSON calls white space. Python strips control characters too.
+_SPACES = " \t\r\n"
 
 SCHEMA = BlockSchema((FIELD_MAP, DESCRIPTION), "One JSON object per line.")
 
@@ -92,7 +94,7 @@ def _all_objects(raw: pa.Array, decoder: msgspec.json.Decoder[msgspec.Raw]) -> b
 
 def _checked_one_by_one(lines: Cut, decoder: msgspec.json.Decoder[msgspec.Raw]) -> Cut:
     reasons = [
-        reason or (why_not_an_object(text, decoder) if text.strip() else "")
+        reason or (why_not_an_object(text, decoder) if text.strip(_SPACES) else "")
         for text, reason in zip(lines.raw.to_pylist(), lines.reason.to_pylist(), strict=True)
     ]
     # A line of spaces only is as empty as an empty line: no record.

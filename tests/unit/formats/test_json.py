@@ -24,6 +24,12 @@ def cut(format: Format, *chunks: bytes) -> list[Row]:
     ]
 
 
+@pytest.mark.parametrize("line", [b"\x1f", b"\x1c\x1d", b"\x0b", "\u2028".encode(), "\u00a0".encode()])
+def test_only_spaces_of_json_are_nothing(line: bytes) -> None:
+    ((_, position, reason),) = cut(jsonl.JsonLines(), line + b"\n \t\n")
+    assert (position, reason) == (1, "JSON is malformed: invalid character (byte 0)")
+
+
 def test_lines_are_told_apart_one_by_one() -> None:
     data = b'{"a":1}\n\n[1]\n{"a":\n {"b":2} \r\n   \n"x"\n{"a":1}{"b":2}\n'
     found = cut(jsonl.JsonLines(), data)
