@@ -8,7 +8,7 @@ them refuses nesting beyond 128 levels, which the same scan finds by its end.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,23 @@ def is_respelled(raw: pa.Array) -> Flags:
 
     Digits in strings may look like a number.
     """
+    data, starts = record_bytes(raw)
+    odd = [place for start, ends, rows in _chunks(data) for place in (*rows, *_odd_ends(data, start, ends))]
+    return records_at(odd, starts)
+
+
+def record_bytes(raw: pa.Array) -> tuple[Bytes, Places]:
+    """All records, one after the other, without a copy; where each begins in them, and where the last one ends."""
     offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
     data = np.frombuffer(raw.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    found = np.zeros(len(raw), dtype=bool)
-    odd = [place for start, ends, rows in _chunks(data) for place in (*rows, *_odd_ends(data, start, ends))]
-    if odd:
-        found[np.searchsorted(offsets - offsets[0], odd, side="right") - 1] = True
+    return data, offsets - offsets[0]
+
+
+def records_at(places: Sequence[int], starts: Places) -> Flags:
+    """Which records hold one of the places."""
+    found = np.zeros(len(starts) - 1, dtype=bool)
+    if places:
+        found[np.searchsorted(starts, places, side="right") - 1] = True
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from tailpipe.formats.json_numbers import Bytes, Flags
+from tailpipe.formats.json_numbers import Bytes, Flags, record_bytes, records_at
 
 _CHUNK_BYTES = 256 * 1024
 # The first byte of such a character in UTF-8, and how both halves of its escape begin.
@@ -20,13 +20,8 @@ _BACKSLASH, _U, _D = b"\\ud"
 
 def has_pairs(raw: pa.Array) -> Flags:
     """Of JSON objects: whether such a character stands in them, as it is or as escapes."""
-    offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
-    data = np.frombuffer(raw.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    found = np.zeros(len(raw), dtype=bool)
-    places = list(_places(data))
-    if places:
-        found[np.searchsorted(offsets - offsets[0], places, side="right") - 1] = True
-    return found
+    data, starts = record_bytes(raw)
+    return records_at(list(_places(data)), starts)
 
 
 def _places(data: Bytes) -> Iterator[int]:

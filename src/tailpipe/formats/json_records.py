@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
-from tailpipe.formats.json_numbers import Flags, is_respelled
+from tailpipe.formats.json_numbers import Flags, is_respelled, record_bytes
 from tailpipe.formats.json_pairs import has_pairs
 from tailpipe.formats.json_settle import settle
 from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, Wanted
@@ -57,7 +57,7 @@ def _is_odd(cut: Cut, wanted: Wanted) -> Flags:
     raw = cut.raw if is_good.all() else cut.raw.filter(pa.array(is_good))
     is_odd = is_respelled(raw) | _is_large(raw) | has_pairs(raw)
     decoder = _decoder(wanted)
-    if not _passes(_bytes(raw), decoder.decode_lines):
+    if not _passes(record_bytes(raw)[0].data, decoder.decode_lines):
         texts = raw.to_pylist()
         for row in np.flatnonzero(~is_odd).tolist():
             is_odd[row] = not _passes(texts[row], decoder.decode)
@@ -67,15 +67,9 @@ def _is_odd(cut: Cut, wanted: Wanted) -> Flags:
 
 
 def _is_large(raw: pa.Array) -> Flags:
-    offsets = np.frombuffer(raw.buffers()[1], np.int32)[raw.offset : raw.offset + len(raw) + 1]
-    is_large: Flags = np.diff(offsets) > _USUAL_BYTES
+    _, starts = record_bytes(raw)
+    is_large: Flags = np.diff(starts) > _USUAL_BYTES
     return is_large
-
-
-def _bytes(raw: pa.Array) -> memoryview:
-    """All records, one after the other."""
-    offsets = np.frombuffer(raw.buffers()[1], np.int32)
-    return memoryview(raw.buffers()[2])[int(offsets[raw.offset]) : int(offsets[raw.offset + len(raw)])]
 
 
 def _passes(text: Any, decode: Any) -> bool:
