@@ -11,8 +11,8 @@ from bench.command import Site
 from tailpipe.cli.progress import make_watcher
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone
 from tailpipe.collect.plan import PartitionPlan, PlannedArtifact, Unit
-from tailpipe.collect.record import Ending
 from tailpipe.collect.run import Collection
+from tailpipe.collect.run_report import Ending
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.target import Target, make_targets
 from tailpipe.collect.windows import AskedWindow
@@ -37,7 +37,7 @@ def remember(site: Site, days: Sequence[date]) -> int:
     with make_watcher(is_shown=False) as watcher:
         engine = engine_settings(WorkspaceConfig(), {}, "sail")
         collection = Collection([target], site.data_dir, asked, engine, now, watcher)
-        (plan,) = collection.plan()
+        (plan,), _ = collection.plan()
     log = collection.log(target)
     log.refresh()
     outcome = PartitionOutcome(target.name, plan.window, plan.listings)

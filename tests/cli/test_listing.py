@@ -242,6 +242,6 @@ def test_the_installed_command_starts_no_spark(home: Path) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0
     assert "app_log.web" in done.stdout
-    assert "import 'tailpipe.lake.contents'" in done.stderr
+    assert "import 'tailpipe.lake.sizes'" in done.stderr
     assert "import 'pyspark'" not in done.stderr
     assert "import 'pysail'" not in done.stderr

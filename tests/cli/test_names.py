@@ -13,7 +13,7 @@ import pytest
 from installed import APP, Home, line
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog
-from tailpipe.tables.shape import table_schema
+from tailpipe.tables.stored_schema import table_schema
 from tailpipe.tables.table import Column, Table
 
 

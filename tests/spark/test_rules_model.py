@@ -36,9 +36,9 @@ from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
 from tailpipe.errors import UsageError
 from tailpipe.lake.catalog import partition_states, reject_files
-from tailpipe.lake.contents import rows_per_day
 from tailpipe.lake.deletion import delete_window
 from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.sizes import rows_per_day
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
 

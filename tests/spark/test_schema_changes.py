@@ -12,8 +12,8 @@ from deltalake import DeltaTable
 
 from pipelines import Place, only
 from tailpipe.collect.outcome import LAKE
-from tailpipe.query.catalog import find_lake
 from tailpipe.query.connection import open_connection
+from tailpipe.query.tables import find_lake
 from tailpipe.query.views import create_views
 
 PARTITION = """
@@ -136,7 +136,7 @@ def test_other_types_stop_that_table_alone_and_are_rewritten_by_a_command(
     place: Place, old: str, new: str
 ) -> None:
     from tailpipe.lake.log import TYPE_KEY, TableLog
-    from tailpipe.tables.shape import table_schema
+    from tailpipe.tables.stored_schema import table_schema
 
     other = table("", "other_log") + 'partition "other_log" "x" { source "file" { paths = ["LOGS"] } }'
     place.configure(typed(old) + other)

@@ -17,8 +17,8 @@ import pytest
 
 from pipelines import Place, canonical, installed
 from tailpipe.lake.catalog import stored_columns
-from tailpipe.tables.shape import column_types
 from tailpipe.tables.standard import EXTRA, WRITER_COLUMNS
+from tailpipe.tables.stored_schema import column_types
 from tailpipe.tables.types import DataType, ListOf, Scalar, Struct, parse_type
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tables"

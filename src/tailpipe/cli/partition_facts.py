@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) -> dict[str, Any]:
     """Empty while nothing was ever collected or tried."""
     from tailpipe.lake.catalog import partition_states
-    from tailpipe.lake.contents import quarantined
     from tailpipe.lake.runs import partition_runs
+    from tailpipe.lake.sizes import quarantined
 
     state = partition_states(data_dir, table, lambda name: name == partition).get(partition)
     if state is None:

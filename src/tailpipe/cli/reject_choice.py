@@ -12,7 +12,7 @@ from tailpipe.cli.asked_window import whole_window
 from tailpipe.cli.setup import Setup
 from tailpipe.errors import UsageError
 from tailpipe.lake.catalog import list_tables
-from tailpipe.lake.layout import table_location
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import files_by_partition
 from tailpipe.times import Window
 

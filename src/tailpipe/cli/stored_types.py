@@ -13,9 +13,9 @@ from tailpipe.tables.table import Table
 def stored_type_problems(data_dir: Path, tables: Mapping[str, Table], config: Config) -> tuple[Problem, ...]:
     """Reads the log of each table that is collected and configured. One that cannot be read is a warning."""
     from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.layout import table_location
     from tailpipe.lake.log import TYPE_KEY, TableLog, conflict_hint
-    from tailpipe.tables.shape import table_schema
+    from tailpipe.lake.paths import table_location
+    from tailpipe.tables.stored_schema import table_schema
 
     problems: list[Problem] = []
     for name in (name for name in list_tables(data_dir) if name in tables):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
-from tailpipe.collect.failure import engine_message
 from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
 from tailpipe.collect.limits import RejectLimit
+from tailpipe.collect.messages import engine_message
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit
 from tailpipe.collect.replacement import remove_replaced
@@ -25,9 +25,9 @@ from tailpipe.errors import SourceError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.folder_limit import refusal
 from tailpipe.lake.log import Change, TableLog, stored_columns
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.scratch import scratch_folder
-from tailpipe.tables.shape import column_types
+from tailpipe.tables.stored_schema import column_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -240,14 +240,14 @@ class PartitionRun:
         if message and not tally.errors:
             tally.errors.update(dict.fromkeys((item.key for item in tally.unit.artifacts), message))
 
-    def _records_of_day(self, tally: UnitTally) -> list[ArtifactRecord]:
+    def _records_of_day(self, tally: UnitTally) -> list[KnownArtifact]:
         """All artifacts of the unit's day as they will be known after it."""
         known = {record.key: record for record in self._known_by_day.get(tally.unit.day, ())}
         return list((known | {record.key: record for record in tally.records}).values())
 
     @cached_property
-    def _known_by_day(self) -> dict[date | None, list[ArtifactRecord]]:
-        by_day: dict[date | None, list[ArtifactRecord]] = {}
+    def _known_by_day(self) -> dict[date | None, list[KnownArtifact]]:
+        by_day: dict[date | None, list[KnownArtifact]] = {}
         for record in self.plan.state.artifacts.values():
             if record.span is not None and record.kept:
                 by_day.setdefault(record.span.start.date(), []).append(record)
@@ -334,7 +334,7 @@ class PartitionRun:
             discard(filesystem, [f"{base}/{path}" for path in tally.written])
 
 
-def _limit_message(limit: RejectLimit, records: Iterable[ArtifactRecord]) -> str | None:
+def _limit_message(limit: RejectLimit, records: Iterable[KnownArtifact]) -> str | None:
     rejected, read = map(sum, zip(*((record.rejected, record.rows) for record in records), strict=True))
     if not limit.is_exceeded(rejected, read):
         return None

@@ -15,8 +15,8 @@ from tailpipe.tables.expressions.calculation import Output, calculations, quoted
 from tailpipe.tables.expressions.scope import Input, Scope
 from tailpipe.tables.expressions.syntax import ExpressionError
 from tailpipe.tables.fields import source_path
-from tailpipe.tables.shape import column_types
 from tailpipe.tables.standard import TP_NAMES, TP_SCALARS, TP_TIMESTAMP, WRITER_COLUMNS, engine_name
+from tailpipe.tables.stored_schema import column_types
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import Scalar, duckdb_type, parse_type
 

@@ -13,13 +13,13 @@ from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
-from tailpipe.lake.layout import PARTITION_COLUMNS
 from tailpipe.lake.log import TYPE_KEY
+from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.writer import WriteJob
 from tailpipe.sources.artifact import Artifact
-from tailpipe.tables.shape import json_columns, table_schema
 from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
 from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, filled_columns, reading_format, standardise
+from tailpipe.tables.stored_schema import json_columns, table_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

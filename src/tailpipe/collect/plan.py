@@ -11,15 +11,15 @@ from functools import cached_property
 
 import msgspec
 
-from tailpipe.collect.failure import listing_message
 from tailpipe.collect.listing import Listing, ListingFailure
+from tailpipe.collect.messages import listing_message
 from tailpipe.collect.recognise import Relation, Sighting, is_fresh, mark_of, recognise
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, wanted_windows
 from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.extent import may_hold
-from tailpipe.lake.manifest import ArtifactRecord, Windows
+from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import Key, PartitionState, without
 from tailpipe.sources.artifact import FOLDER_OUTSIDE, Artifact, Listed, Recognising, Skipped, Unlisted
 from tailpipe.sources.fingerprint import can_read_on
@@ -50,7 +50,7 @@ class PlannedArtifact:
     identity: str = ""
     keep: Windows = (ALWAYS,)
     kept: Windows = (ALWAYS,)
-    record: ArtifactRecord | None = None
+    record: KnownArtifact | None = None
 
     @property
     def key(self) -> tuple[int, str]:
@@ -101,7 +101,7 @@ class PartitionPlan:
     units: tuple[Unit, ...]
     listings: tuple[Listing, ...]
     asked: Mapping[str, Windows] = field(default_factory=dict)
-    renamed: tuple[ArtifactRecord, ...] = ()
+    renamed: tuple[KnownArtifact, ...] = ()
     is_overwrite: bool = False
 
     @property
@@ -161,7 +161,7 @@ def plan_partition(
 
 def _orphans(
     configured: set[str], state: PartitionState, plans: Sequence[_FeedPlan]
-) -> dict[Key, ArtifactRecord]:
+) -> dict[Key, KnownArtifact]:
     """Records of sources that are not there any more, or no longer show what the records are of.
 
     A source without a label is named by its number: one that is put before it takes its name. What is shown by another
@@ -202,7 +202,7 @@ class _FeedPlan:
     found: list[Artifact] = field(default_factory=list)
     newest_outside: str | None = None
     planned: list[PlannedArtifact] = field(default_factory=list)
-    renamed: list[ArtifactRecord] = field(default_factory=list)
+    renamed: list[KnownArtifact] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
     hints: dict[str, str] = field(default_factory=dict)
@@ -260,7 +260,7 @@ class _FeedPlan:
         self.renamed.clear()
         self.failures.append(ListingFailure(f"source {self.feed.source.name}", listing_message(error)))
 
-    def run(self, orphans: dict[Key, ArtifactRecord]) -> Listing:
+    def run(self, orphans: dict[Key, KnownArtifact]) -> Listing:
         """Takes what it recognises out of the orphans."""
         try:
             return self._run(orphans)
@@ -268,7 +268,7 @@ class _FeedPlan:
             self._give_up(error)
             return Listing(self.feed.source.name, self.feed.source.type, failures=tuple(self.failures))
 
-    def _run(self, orphans: dict[Key, ArtifactRecord]) -> Listing:
+    def _run(self, orphans: dict[Key, KnownArtifact]) -> Listing:
         found = self.found
         listed = len(found) + sum(self.skipped.values())
         unfit = listed - len(found) - self.skipped["outside window"]
@@ -374,7 +374,7 @@ class _FeedPlan:
             return False
         return record.kept == (_ALL if sighting.artifact.span else self.wanted.asked)
 
-    def _target_windows(self, artifact: Artifact, record: ArtifactRecord | None) -> Windows | None:
+    def _target_windows(self, artifact: Artifact, record: KnownArtifact | None) -> Windows | None:
         """Windows of the artifact's rows that should be in the lake; None where it is not wanted now.
 
         A dated artifact is wanted whole. One without a date is wanted for all that was ever asked of its source, so
@@ -405,7 +405,7 @@ class _FeedPlan:
                 return self._reading(sighting, Action.READ_ON, kept, kept)
         return self._reading(sighting, Action.REPLACE, kept, kept)
 
-    def _can_read_on(self, artifact: Artifact, record: ArtifactRecord) -> bool:
+    def _can_read_on(self, artifact: Artifact, record: KnownArtifact) -> bool:
         source = self.feed.source
         if not isinstance(source, Recognising):
             return False

@@ -16,7 +16,7 @@ import msgspec
 
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.sources.artifact import Artifact, Mark, Recognising, Source
 from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, digest
@@ -43,7 +43,7 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
     artifact: Artifact
     relation: Relation
     identity: str
-    record: ArtifactRecord | None = None
+    record: KnownArtifact | None = None
 
     @property
     def is_renamed(self) -> bool:
@@ -56,7 +56,7 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-def mark_of(record: ArtifactRecord) -> Mark:
+def mark_of(record: KnownArtifact) -> Mark:
     return Mark(record.offset, record.position, record.head, record.tail, record.open_bytes)
 
 
@@ -68,11 +68,11 @@ def is_fresh(artifact: Artifact, now: datetime) -> bool:
 def recognise(
     source: Source,
     shape: str,
-    records: Mapping[tuple[str, str], ArtifactRecord],
+    records: Mapping[tuple[str, str], KnownArtifact],
     found: Sequence[Artifact],
     listed: Window,
     now: datetime,
-    orphans: Iterable[ArtifactRecord] = (),
+    orphans: Iterable[KnownArtifact] = (),
 ) -> list[Sighting]:
     """One sighting per artifact, in the order in which they were listed.
 
@@ -85,10 +85,10 @@ def recognise(
 class _Recogniser:
     source: Source
     shape: str
-    records: Mapping[tuple[str, str], ArtifactRecord]
+    records: Mapping[tuple[str, str], KnownArtifact]
     listed: Window
     now: datetime
-    orphans: tuple[ArtifactRecord, ...] = ()
+    orphans: tuple[KnownArtifact, ...] = ()
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -118,7 +118,7 @@ class _Recogniser:
         self.seen.add(record.key)
         return Sighting(artifact, relation, record.identity, record)
 
-    def _relation(self, artifact: Artifact, record: ArtifactRecord) -> Relation | None:
+    def _relation(self, artifact: Artifact, record: KnownArtifact) -> Relation | None:
         if record.version == artifact.version:
             is_ready = record.waiting_bytes and not is_fresh(artifact, self.now)
             return Relation.GROWN if is_ready else Relation.SAME
@@ -157,7 +157,7 @@ class _Recogniser:
         """What content is that holds what was read, and may hold more."""
         return Relation.GROWN if self.shape != DOCUMENT else Relation.CHANGED
 
-    def _is_whole(self, artifact: Artifact, record: ArtifactRecord, head: bytes) -> bool:
+    def _is_whole(self, artifact: Artifact, record: KnownArtifact, head: bytes) -> bool:
         """Whether content that moved is known to end where it was read to. The size of a packed file alone says
         nothing of that: it may be that of the plain one by chance.
         """
@@ -167,7 +167,7 @@ class _Recogniser:
             return stored.read(len(head)) == head
         return False
 
-    def _may_have_left(self, record: ArtifactRecord, places: set[str]) -> bool:
+    def _may_have_left(self, record: KnownArtifact, places: set[str]) -> bool:
         """Cheap to say: whether it left is asked of those whose beginning turned up elsewhere."""
         is_expected = record.span is None or record.span.overlaps(self.listed)
         return (
@@ -175,8 +175,8 @@ class _Recogniser:
         )
 
     def _first_held(
-        self, artifact: Artifact, candidates: Iterable[ArtifactRecord], places: set[str]
-    ) -> ArtifactRecord | None:
+        self, artifact: Artifact, candidates: Iterable[KnownArtifact], places: set[str]
+    ) -> KnownArtifact | None:
         assert self.recognising is not None
         for record in sorted(candidates, key=lambda record: -record.offset):
             if record.key in self.seen:
@@ -222,8 +222,8 @@ class _Recogniser:
         return identity if (name, identity) not in self.own else f"{identity}-{artifact.version}"
 
 
-def _by_head(records: Iterable[ArtifactRecord]) -> dict[tuple[int, str], list[ArtifactRecord]]:
-    by_head: dict[tuple[int, str], list[ArtifactRecord]] = {}
+def _by_head(records: Iterable[KnownArtifact]) -> dict[tuple[int, str], list[KnownArtifact]]:
+    by_head: dict[tuple[int, str], list[KnownArtifact]] = {}
     for record in records:
         by_head.setdefault((min(record.offset, HEAD_BYTES), record.head), []).append(record)
     return by_head

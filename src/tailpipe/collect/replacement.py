@@ -15,7 +15,7 @@ from tailpipe.collect.target import Target
 from tailpipe.lake.columns import row_id
 from tailpipe.lake.facts import FileFact, RejectsFact
 from tailpipe.lake.log import TableLog
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.removal import Chosen, LiveFile, RejectRemoval, remove_chosen, remove_rejects
 from tailpipe.times import Window, merge, midnight
 
@@ -75,7 +75,7 @@ def _prefix(target: Target, planned: PlannedArtifact) -> str:
     return stream_prefix(target, planned.source(target), planned.identity)
 
 
-def _files_within(files: Iterable[LiveFile], records: Sequence[ArtifactRecord]) -> list[LiveFile]:
+def _files_within(files: Iterable[LiveFile], records: Sequence[KnownArtifact]) -> list[LiveFile]:
     """Files that can hold rows of the artifacts, by the days of their rows."""
     spans = merge(
         Window(midnight(record.first.date()), record.last + timedelta.resolution)

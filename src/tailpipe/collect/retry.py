@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
-from tailpipe.collect.failure import engine_message
 from tailpipe.collect.jobs import PACKS_PER_CORE, common_schema, make_write_job, run_packs
+from tailpipe.collect.messages import engine_message
 from tailpipe.collect.outcome import Rows
 from tailpipe.collect.retry_fields import FieldsUnknown, retry_recipe
 from tailpipe.collect.retry_plan import UNIT, Left, RetryPlan, plan_retry
@@ -27,12 +27,12 @@ from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog, stored_columns
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import ReasonCount, count_reasons
 from tailpipe.lake.removal import remove_rejects
-from tailpipe.tables.shape import column_types, table_schema
 from tailpipe.tables.standardise import reading_format
+from tailpipe.tables.stored_schema import column_types, table_schema
 from tailpipe.times import Window
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.formats.lines import is_cut_off
 from tailpipe.lake.facts import ArtifactSlot
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file, record_prefixes
 from tailpipe.lake.state import PartitionState
 from tailpipe.sources.artifact import Capturing
@@ -48,7 +48,7 @@ class RetriedArtifact:
 
     prefix: str
     artifact: str
-    record: ArtifactRecord
+    record: KnownArtifact
     rejects: int
 
 
@@ -114,7 +114,7 @@ def plan_retry(location: str, target: Target, state: PartitionState, window: Win
 @dataclass
 class _Planning:
     target: Target
-    records: Mapping[str, ArtifactRecord]
+    records: Mapping[str, KnownArtifact]
     files: list[str] = field(default_factory=list)
     tried: Counter[tuple[str, str]] = field(default_factory=Counter)
     left: Counter[tuple[str, str]] = field(default_factory=Counter)

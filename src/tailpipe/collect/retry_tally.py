@@ -13,7 +13,7 @@ from tailpipe.collect.retry_plan import RetriedArtifact
 from tailpipe.collect.tally import first_of, last_of, moment
 from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import Fact, FileFact, ReadFact, RejectsFact, RowsFact
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 
 
 @dataclass
@@ -36,7 +36,7 @@ class RetryTally:
     files: list[FileFact] = field(default_factory=list)
     rejects: list[RejectsFact] = field(default_factory=list)
     counts: dict[str, _Counts] = field(default_factory=lambda: defaultdict(_Counts))
-    known: dict[str, ArtifactRecord] = field(default_factory=dict)
+    known: dict[str, KnownArtifact] = field(default_factory=dict)
 
     def add(self, artifacts: Sequence[RetriedArtifact], facts: Iterable[Fact]) -> None:
         """`artifacts` are what the numbers in the facts mean. An artifact may have several numbers."""
@@ -64,7 +64,7 @@ class RetryTally:
         return sum((counts.rows for counts in self.counts.values()), Rows())
 
     @property
-    def records(self) -> tuple[ArtifactRecord, ...]:
+    def records(self) -> tuple[KnownArtifact, ...]:
         return tuple(_updated(self.known[prefix], counts) for prefix, counts in self.counts.items())
 
     @property
@@ -72,7 +72,7 @@ class RetryTally:
         return [fact.path for fact in self.files] + [fact.path for fact in self.rejects]
 
 
-def _updated(record: ArtifactRecord, counts: _Counts) -> ArtifactRecord:
+def _updated(record: KnownArtifact, counts: _Counts) -> KnownArtifact:
     """Its records are the same ones; some of them are no longer rejected."""
     rows = counts.rows
     times, all_times = (

@@ -25,17 +25,17 @@ from tailpipe.collect.outcome import (
     unlisted,
 )
 from tailpipe.collect.plan import PartitionPlan, plan_partition
-from tailpipe.collect.record import Ending
+from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons
 from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UsageError, system_message
-from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import TYPE_KEY, TableLog
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.table_deletion import remove_deleted
-from tailpipe.tables.shape import table_schema
+from tailpipe.tables.stored_schema import table_schema
 from tailpipe.times import Window, parse_lookback
 
 MAX_ATTEMPTS = 5

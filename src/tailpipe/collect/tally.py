@@ -16,7 +16,7 @@ from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.target import Target
 from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN = datetime.min.replace(tzinfo=UTC) - _EPOCH
@@ -34,7 +34,7 @@ class UnitTally:
     now: datetime
     files: list[FileFact] = field(default_factory=list)
     rejects: list[RejectsFact] = field(default_factory=list)
-    records: list[ArtifactRecord] = field(default_factory=list)
+    records: list[KnownArtifact] = field(default_factory=list)
     errors: dict[tuple[int, str], str] = field(default_factory=dict)
     by_artifact: dict[tuple[int, str], Rows] = field(default_factory=dict)
     raw_bytes: int = 0
@@ -145,7 +145,7 @@ def _record(
     span: RowsFact,
     run: str,
     now: datetime,
-) -> ArtifactRecord:
+) -> KnownArtifact:
     """What is known of the artifact after this reading, together with what was known before."""
     artifact, known = planned.artifact, planned.record
     total, first, last = rows, moment(span.first), moment(span.last)
@@ -157,7 +157,7 @@ def _record(
             oldest = newest = None
         else:
             oldest, newest = first_of(known.oldest, first, oldest), last_of(known.newest, last, newest)
-    return ArtifactRecord(
+    return KnownArtifact(
         source=planned.source(target),
         identity=planned.identity,
         location=artifact.location,
@@ -186,7 +186,7 @@ def _record(
     )
 
 
-def _total(known: ArtifactRecord, rows: Rows, is_reread: bool) -> Rows:
+def _total(known: KnownArtifact, rows: Rows, is_reread: bool) -> Rows:
     """Records that were read again are the same ones: only what was stored of them is more."""
     if not is_reread:
         before = Rows(known.rows, known.stored, known.filtered + known.outside, known.outside, known.rejected)
@@ -198,8 +198,8 @@ def _total(known: ArtifactRecord, rows: Rows, is_reread: bool) -> Rows:
 
 
 def _without_line(
-    record: ArtifactRecord, planned: PlannedArtifact, target: Target, replacement: Replacement
-) -> ArtifactRecord:
+    record: KnownArtifact, planned: PlannedArtifact, target: Target, replacement: Replacement
+) -> KnownArtifact:
     """The record without what its last line counted for when it was taken the first time."""
     known, id = planned.record, open_line_id(target, planned)
     assert known is not None

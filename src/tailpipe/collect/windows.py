@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from tailpipe.errors import UsageError
 from tailpipe.lake.extent import extent, lacks, may_hold
-from tailpipe.lake.manifest import ArtifactRecord, Windows
+from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState, believed, without
 from tailpipe.times import Lookback, Window, merge, subtract
 
@@ -56,15 +56,15 @@ class Wanted:
     def is_late(self, span: Window) -> bool:
         return span.overlaps(self.listed) and any(span.overlaps(window) for window in self.asked)
 
-    def misses(self, record: ArtifactRecord) -> bool:
+    def misses(self, record: KnownArtifact) -> bool:
         """Whether the artifact may have rows of the windows that are not kept."""
         return lacks(record, self.windows)
 
-    def reaches(self, record: ArtifactRecord) -> bool:
+    def reaches(self, record: KnownArtifact) -> bool:
         """Whether rows of it are wanted, whatever its path says; when overwriting, also those that are kept."""
         return may_hold(record, self.windows) if self.is_overwrite else self.misses(record)
 
-    def touches(self, record: ArtifactRecord) -> bool:
+    def touches(self, record: KnownArtifact) -> bool:
         """Whether the windows hold rows of the artifact, or its day."""
         if record.span is not None and self.includes(record.span):
             return True

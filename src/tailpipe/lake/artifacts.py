@@ -11,9 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import history_paths
 from tailpipe.lake.manifest import Header, kept_text, read_kept, read_rows, read_windows
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.state import without
 from tailpipe.times import Window, merge
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tailpipe.lake.layout import is_table, table_location
+from tailpipe.lake.paths import is_table, table_location
 
 if TYPE_CHECKING:
     from tailpipe.lake.manifest import RunReport
@@ -42,8 +42,8 @@ def stored_columns(data_dir: Path, table: str) -> tuple[tuple[str, str], ...] | 
 
 def partition_names(data_dir: Path, table: str) -> list[str]:
     """Partitions that have rows, or of which the log has anything else to tell."""
-    from tailpipe.lake.contents import partition_contents
     from tailpipe.lake.log import history_paths
+    from tailpipe.lake.sizes import partition_contents
 
     told = history_paths(str(table_location(data_dir, table)))
     return sorted({*told, *partition_contents(data_dir, table)})

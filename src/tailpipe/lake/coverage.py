@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from tailpipe.lake.extent import lacking
-from tailpipe.lake.manifest import ArtifactRecord, Failure, Windows
+from tailpipe.lake.manifest import Failure, KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState, believed, failed_day
 from tailpipe.times import Window, day_window, days, merge, midnight, subtract
 
@@ -160,7 +160,7 @@ def _touched(windows: Windows, window: Window) -> set[date]:
     return {day for part in clipped for day in days(part)}
 
 
-def _lacking(records: Iterable[ArtifactRecord], window: Window) -> dict[date, list[str]]:
+def _lacking(records: Iterable[KnownArtifact], window: Window) -> dict[date, list[str]]:
     """Artifacts by the days of which they have rows that are not kept."""
     by_day: dict[date, list[str]] = defaultdict(list)
     for record in records:
@@ -174,7 +174,7 @@ def _names(files: Sequence[str]) -> str:
     return ", ".join(files[:_MAX_NAMES]) + more
 
 
-def _waiting(records: Iterable[ArtifactRecord]) -> dict[date, list[str]]:
+def _waiting(records: Iterable[KnownArtifact]) -> dict[date, list[str]]:
     """The line that waits belongs to the day of the path, or else most likely to that of the line before it."""
     waiting: dict[date, list[str]] = defaultdict(list)
     for record in records:
@@ -184,14 +184,14 @@ def _waiting(records: Iterable[ArtifactRecord]) -> dict[date, list[str]]:
     return waiting
 
 
-def _days_of_end(record: ArtifactRecord) -> Iterator[date]:
+def _days_of_end(record: KnownArtifact) -> Iterator[date]:
     if record.span is not None:
         yield from days(record.span)
     elif moment := record.last or record.collected_at:
         yield moment.astimezone(UTC).date()
 
 
-def _rejected(records: Iterable[ArtifactRecord]) -> dict[date, int]:
+def _rejected(records: Iterable[KnownArtifact]) -> dict[date, int]:
     rejected: dict[date, int] = defaultdict(int)
     for record in records:
         if record.rejected and record.span is not None:

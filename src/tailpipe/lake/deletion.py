@@ -11,8 +11,8 @@ import pyarrow as pa
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.removal import RejectRemoval, Removal, by_prefix, remove_rejects, remove_window
 from tailpipe.lake.state import PartitionState, without
 from tailpipe.times import Window

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import is_within, prefixes_of, record_prefixes
 from tailpipe.lake.removal import remove_rejects
 from tailpipe.times import Window

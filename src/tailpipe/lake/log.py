@@ -18,16 +18,15 @@ import msgspec
 import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, UnknownOutcome
+from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.evolution import TYPE_KEY as TYPE_KEY
 from tailpipe.lake.evolution import Evolution, TypeConflict, as_in, evolve
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.failure import delta_message
 from tailpipe.lake.files import sync, table_filesystem
-from tailpipe.lake.layout import LOG, PARTITION_COLUMNS, manifest_path
 from tailpipe.lake.manifest import (
-    ArtifactRecord,
     Failure,
     Header,
+    KnownArtifact,
     Manifest,
     RunReport,
     Windows,
@@ -35,6 +34,7 @@ from tailpipe.lake.manifest import (
     windows_text,
     write_manifest,
 )
+from tailpipe.lake.paths import LOG, PARTITION_COLUMNS, manifest_path
 from tailpipe.lake.presence import Identity, identity, staying
 from tailpipe.lake.removal import LiveFile, add_action, live_files, remove_action
 from tailpipe.lake.rewriting import Rewriting, change_schema
@@ -67,7 +67,7 @@ class Change:
     removed: tuple[LiveFile, ...] = ()
     rejects: tuple[str, ...] = ()
     removed_rejects: tuple[str, ...] = ()
-    artifacts: tuple[ArtifactRecord, ...] = ()
+    artifacts: tuple[KnownArtifact, ...] = ()
     asked: Mapping[str, Windows] = field(default_factory=dict)
     covered: Mapping[str, Windows] = field(default_factory=dict)
     deleted: Windows = ()

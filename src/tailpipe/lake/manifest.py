@@ -26,7 +26,7 @@ _HEADER_KEY = b"tailpipe.header"
 Windows = tuple[Window, ...]
 
 
-class ArtifactRecord(msgspec.Struct, frozen=True, gc=False):
+class KnownArtifact(msgspec.Struct, frozen=True, gc=False):
     """What is known of one artifact after a commit; a later record of the same identity replaces it.
 
     `identity` names its content for good, `location` where that content lies now. `kept` are the windows of time
@@ -130,7 +130,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
 @dataclass(frozen=True)
 class Manifest:
     header: Header
-    artifacts: tuple[ArtifactRecord, ...]
+    artifacts: tuple[KnownArtifact, ...]
 
 
 _SCHEMA = pa.schema(
@@ -163,7 +163,7 @@ _SCHEMA = pa.schema(
         ("is_gone", pa.bool_()),
     ]
 )
-_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(ArtifactRecord)}
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(KnownArtifact)}
 _SAME = {"oldest": "first", "newest": "last"}
 # Values that many artifacts share are read once. Text keeps them so: a hundred thousand records take half a second.
 _AS_TEXT = ("span", "kept", "constants", "first", "last", "collected_at", "oldest", "newest")
@@ -187,7 +187,7 @@ def read_manifest(root: str, path: str) -> Manifest:
         values[name] = [read(text) for text in values[name]]
     _fill_in(values)
     columns = (values[name] for name in _SCHEMA.names)
-    return Manifest(header, tuple(map(ArtifactRecord, *columns)))
+    return Manifest(header, tuple(map(KnownArtifact, *columns)))
 
 
 def _values(name: str, rows: pa.Table) -> list[Any]:
@@ -261,7 +261,7 @@ def _header(schema: pa.Schema, path: str) -> Header:
 _decode_header = msgspec.json.Decoder(Header).decode
 
 
-def _column(name: str, records: Sequence[ArtifactRecord]) -> pa.Array:
+def _column(name: str, records: Sequence[KnownArtifact]) -> pa.Array:
     values = [getattr(record, name) for record in records]
     if name in _SAME:
         stored = (None if record.outside else getattr(record, _SAME[name]) for record in records)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tailpipe.lake.layout import first_entry
+from tailpipe.lake.paths import first_entry
 
 Identity = tuple[int, int]
 

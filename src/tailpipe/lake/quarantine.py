@@ -14,7 +14,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.columns import PREFIX_LENGTH, id_prefix
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.log import history_paths
-from tailpipe.lake.manifest import ArtifactRecord, read_header
+from tailpipe.lake.manifest import KnownArtifact, read_header
 from tailpipe.lake.rejects import read_rejects, records_in
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
@@ -68,7 +68,7 @@ def prefixes_of(ids: Any) -> Any:
     return pc.utf8_slice_codeunits(ids, 0, PREFIX_LENGTH)
 
 
-def record_prefixes(name: str, state: PartitionState) -> dict[str, ArtifactRecord]:
+def record_prefixes(name: str, state: PartitionState) -> dict[str, KnownArtifact]:
     """Artifacts of a partition, `table.partition`, by what the ids of their rows and rejects begin with.
 
     Only those of which something is kept.

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tailpipe.lake.columns import PREFIX_LENGTH, Flags, Numbers
 from tailpipe.lake.facts import ArtifactSlot, RejectsFact
 from tailpipe.lake.files import discard, sync
-from tailpipe.lake.layout import rejects_path
+from tailpipe.lake.paths import rejects_path
 from tailpipe.tables.standard import ENTRY, POSITION, RAW, REASON
 
 # Of each reading of an artifact so many rejects are kept one by one, and so many bytes of their text: a small packed

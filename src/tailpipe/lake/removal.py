@@ -22,7 +22,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.facts import FileFact, RejectsFact
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.layout import PARTITION_COLUMNS
+from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.rejects import has_prefix, read_rejects, records_in, write_rejects
 from tailpipe.times import Window
 

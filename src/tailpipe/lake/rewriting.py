@@ -20,7 +20,7 @@ from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.evolution import ColumnChange, Evolution
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.layout import PARTITION_COLUMNS
+from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.removal import LiveFile, add_action, live_files
 from tailpipe.tables.types import arrow_type, duckdb_type
 

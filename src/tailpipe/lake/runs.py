@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tailpipe.lake.layout import table_location
 from tailpipe.lake.log import manifest_paths
-from tailpipe.lake.manifest import ArtifactRecord, Header, RunReport, read_header, read_manifest, read_windows
+from tailpipe.lake.manifest import Header, KnownArtifact, RunReport, read_header, read_manifest, read_windows
+from tailpipe.lake.paths import table_location
 from tailpipe.times import Window
 
 DONE = "done"
@@ -119,7 +119,7 @@ def _instant(headers: Sequence[Header], kind: str) -> Run:
     )
 
 
-def _unfinished(headers: Sequence[Header], kind: str, records: Sequence[ArtifactRecord]) -> Run:
+def _unfinished(headers: Sequence[Header], kind: str, records: Sequence[KnownArtifact]) -> Run:
     asked = [text for header in headers for texts in header.asked.values() for text in texts]
     window_from, window_to = hull(read_windows(asked))
     # Artifacts carry the moment at which their run began.

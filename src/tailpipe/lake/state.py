@@ -10,9 +10,9 @@ import msgspec
 
 from tailpipe.lake.extent import lacking
 from tailpipe.lake.manifest import (
-    ArtifactRecord,
     Failure,
     Header,
+    KnownArtifact,
     Manifest,
     RunReport,
     Windows,
@@ -36,7 +36,7 @@ class PartitionState:
     """
 
     version: int = 0
-    artifacts: Mapping[Key, ArtifactRecord] = field(default_factory=dict)
+    artifacts: Mapping[Key, KnownArtifact] = field(default_factory=dict)
     asked: Mapping[str, Windows] = field(default_factory=dict)
     covered: Mapping[str, Windows] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
@@ -70,7 +70,7 @@ def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
 
 @dataclass
 class _Folding:
-    artifacts: dict[Key, ArtifactRecord] = field(default_factory=dict)
+    artifacts: dict[Key, KnownArtifact] = field(default_factory=dict)
     asked: dict[str, Windows] = field(default_factory=dict)
     covered: dict[str, Windows] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class _Folding:
         for source in self.covered.keys() & header.asked.keys():
             self.covered[source] = without(self.covered[source], failed)
 
-    def _settle_failures(self, header: Header, records: Iterable[ArtifactRecord]) -> None:
+    def _settle_failures(self, header: Header, records: Iterable[KnownArtifact]) -> None:
         """A failure is made good by a commit of its unit or artifact, or by a run that covers its day."""
         self.failures.pop(header.unit, None)
         if self.failures:
@@ -143,7 +143,7 @@ def believed(covered: Windows, now: datetime) -> Windows:
 
 
 def _without_lacking(
-    covered: Mapping[str, Windows], records: Iterable[ArtifactRecord]
+    covered: Mapping[str, Windows], records: Iterable[KnownArtifact]
 ) -> Mapping[str, Windows]:
     """Whatever was looked at: rows of known artifacts that are not kept are still to come, if they can."""
     missing: dict[str, set[Window]] = {}
@@ -157,7 +157,7 @@ def without(windows: Windows, deleted: Iterable[Window]) -> Windows:
     return tuple(part for window in windows for part in subtract(window, deleted))
 
 
-def _without_rows(record: ArtifactRecord, deleted: Windows, kept: Windows) -> ArtifactRecord:
+def _without_rows(record: KnownArtifact, deleted: Windows, kept: Windows) -> KnownArtifact:
     """Where the windows hold all its rows, none are stored; else nobody has counted how many still are."""
     if not kept:
         record = msgspec.structs.replace(record, rows=record.rows - record.rejected, rejected=0)

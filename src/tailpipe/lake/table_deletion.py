@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.layout import table_location
+from tailpipe.lake.paths import table_location
 from tailpipe.lake.presence import leaving
 
 _REMOVED = ".deleted-"

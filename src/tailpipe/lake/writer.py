@@ -37,7 +37,7 @@ from tailpipe.lake.facts import (
 )
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.folder_limit import FolderLimit
-from tailpipe.lake.layout import hive_folder
+from tailpipe.lake.paths import hive_folder
 from tailpipe.lake.rejects import Quarantine
 from tailpipe.tables.computing import NOTHING, Computing
 from tailpipe.tables.standard import (

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.failure import delta_message
+from tailpipe.lake.delta_errors import delta_message
 from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.restriction import Restriction
 from tailpipe.tables.type_change import merged_type

@@ -9,14 +9,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
-from tailpipe.collect.record import snapshot
 from tailpipe.collect.replacement import Replacement, open_line_id
+from tailpipe.collect.run_report import snapshot
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix, row_id
 from tailpipe.lake.facts import ReadFact, RowsFact
 from tailpipe.lake.log import Change
-from tailpipe.lake.manifest import ArtifactRecord, Failure, Header, Manifest, RunReport, windows_text
+from tailpipe.lake.manifest import Failure, Header, KnownArtifact, Manifest, RunReport, windows_text
 from tailpipe.lake.state import PartitionState, fold, without
 from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window, day_window, days_between
@@ -35,7 +35,7 @@ class Delivery:
     change: Change
     rows: dict[str, str] = field(default_factory=dict)
     rejects: dict[str, str] = field(default_factory=dict)
-    replaced: dict[str, ArtifactRecord] = field(default_factory=dict)
+    replaced: dict[str, KnownArtifact] = field(default_factory=dict)
     went_on: frozenset[str] = frozenset()
 
 
@@ -118,7 +118,7 @@ class MemoryLake:
             self.rejects = _without(self.rejects, prefix)
         self.commit(Delivery(Change("p", "delete", "", "run", deleted=(window,))))
 
-    def _remove(self, prefix: str, record: ArtifactRecord) -> None:
+    def _remove(self, prefix: str, record: KnownArtifact) -> None:
         """Only where the record says that there is something: nobody looks elsewhere."""
         days = days_between(record.first, record.last) if record.first and record.last else ()
         self.rows = {

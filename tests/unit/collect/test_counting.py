@@ -8,9 +8,9 @@ import time
 import pytest
 
 from tailpipe.collect.background import run_watched
-from tailpipe.collect.failure import engine_message
+from tailpipe.collect.messages import engine_message
 from tailpipe.collect.outcome import Rows
-from tailpipe.lake.failure import delta_message
+from tailpipe.lake.delta_errors import delta_message
 
 
 def test_rows_add_up_and_know_whether_they_balance() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.collect.failure import engine_message
+from tailpipe.collect.messages import engine_message
 
 
 def test_a_full_stack_is_told_without_the_trace() -> None:

@@ -14,7 +14,7 @@ from planning import NOW, Site, line, make_target
 
 from tailpipe.collect.outcome import MAX_UNLISTED, PartitionOutcome, unlisted
 from tailpipe.collect.plan import PartitionPlan
-from tailpipe.collect.record import Ending
+from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Feed
 from tailpipe.collect.windows import pending
 from tailpipe.errors import SourceError

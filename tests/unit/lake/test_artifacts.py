@@ -14,7 +14,7 @@ import pytest
 from tailpipe.lake.artifacts import known_artifacts
 from tailpipe.lake.catalog import partition_names, partition_states
 from tailpipe.lake.log import Change, TableLog
-from tailpipe.lake.manifest import ArtifactRecord, read_kept
+from tailpipe.lake.manifest import KnownArtifact, read_kept
 from tailpipe.times import Window, merge
 
 SCHEMA = pa.schema(
@@ -43,10 +43,10 @@ def some_days(chance: random.Random) -> Window:
     return days(first, first + chance.randrange(1, 4))
 
 
-def some_record(chance: random.Random, number: int) -> ArtifactRecord:
+def some_record(chance: random.Random, number: int) -> KnownArtifact:
     source, identity = chance.choice(("file", "archive")), f"{chance.randrange(6)}.log"
     kept = merge([some_days(chance), some_days(chance)])
-    record = ArtifactRecord(
+    record = KnownArtifact(
         source, identity, f"at {number}", "1", 1, None, kept, rows=number, run=f"r{number}"
     )
     if chance.random() < 0.3:

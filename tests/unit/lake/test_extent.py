@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from tailpipe.collect.tally import moment
 from tailpipe.lake.extent import extent, lacking, lacks, may_hold
-from tailpipe.lake.manifest import ArtifactRecord
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.times import Window, merge, subtract
 
 START = datetime(2024, 6, 1, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 
 
-def record(**facts: Any) -> ArtifactRecord:
-    return ArtifactRecord("file", "a", "a", "1", 1, facts.pop("span", None), facts.pop("kept", ()), **facts)
+def record(**facts: Any) -> KnownArtifact:
+    return KnownArtifact("file", "a", "a", "1", 1, facts.pop("span", None), facts.pop("kept", ()), **facts)
 
 
 def hours(first: int, last: int) -> Window:

@@ -17,9 +17,9 @@ from tailpipe.lake.extent import may_hold
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog, manifest_paths
 from tailpipe.lake.manifest import (
-    ArtifactRecord,
     Failure,
     Header,
+    KnownArtifact,
     Manifest,
     read_manifest,
     windows_text,
@@ -65,8 +65,8 @@ def data_file(location: str, name: str, partition: str = "p", message: str = "m"
     )
 
 
-def record(location: str = "a.log", version: str = "1", kept: tuple[Window, ...] = ()) -> ArtifactRecord:
-    return ArtifactRecord(
+def record(location: str = "a.log", version: str = "1", kept: tuple[Window, ...] = ()) -> KnownArtifact:
+    return KnownArtifact(
         "file",
         location,
         location,
@@ -81,7 +81,7 @@ def record(location: str = "a.log", version: str = "1", kept: tuple[Window, ...]
     )
 
 
-def change(location: str, name: str, partition: str = "p", *records: ArtifactRecord) -> Change:
+def change(location: str, name: str, partition: str = "p", *records: KnownArtifact) -> Change:
     file = data_file(location, name, partition)
     return Change(
         partition, "collect", "2024-06-01", "run", (file,), artifacts=records or (record(f"{name}.log"),)
@@ -159,7 +159,7 @@ def test_manifests_survive_a_round_trip(location: str) -> None:
         asked={"s3": windows_text([JUNE])},
         failures=(failure,),
     )
-    dated = ArtifactRecord(
+    dated = KnownArtifact(
         "s3",
         "key ü",
         "elsewhere",

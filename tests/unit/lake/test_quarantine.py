@@ -18,7 +18,7 @@ from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.dropping import drop_rejects
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.log import Change, TableLog
-from tailpipe.lake.manifest import ArtifactRecord, Failure
+from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.quarantine import count_reasons, files_by_partition, find_rejects
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.times import Window
@@ -54,8 +54,8 @@ def reject(
     }
 
 
-def record(artifact: str, rejected: int) -> ArtifactRecord:
-    return ArtifactRecord(
+def record(artifact: str, rejected: int) -> KnownArtifact:
+    return KnownArtifact(
         "file", artifact, artifact, "v", 1, None, (ALL,), rows=10, stored=10 - rejected, rejected=rejected
     )
 

@@ -25,7 +25,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.files import table_filesystem
-from tailpipe.lake.layout import PARTITION_COLUMNS, hive_folder
+from tailpipe.lake.paths import PARTITION_COLUMNS, hive_folder
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.lake.removal import (
     Chosen,

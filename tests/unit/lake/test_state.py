@@ -8,12 +8,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.collect.record import snapshot
+from tailpipe.collect.run_report import snapshot
 from tailpipe.lake.log import Change
 from tailpipe.lake.manifest import (
-    ArtifactRecord,
     Failure,
     Header,
+    KnownArtifact,
     Manifest,
     Windows,
     windows_text,
@@ -32,9 +32,9 @@ def june(first: int, last: int) -> Window:
 
 def record(
     identity: str, location: str | None = None, kept: Windows = (ALWAYS,), source: str = "file", rows: int = 1
-) -> ArtifactRecord:
+) -> KnownArtifact:
     span = day_window(START.date())
-    return ArtifactRecord(source, identity, location or identity, "1", 10, span, kept, rows=rows, stored=rows)
+    return KnownArtifact(source, identity, location or identity, "1", 10, span, kept, rows=rows, stored=rows)
 
 
 def failure(label: str) -> Failure:

@@ -13,11 +13,11 @@ import pytest
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.log import Change, TableLog
-from tailpipe.lake.manifest import ArtifactRecord, RunReport
+from tailpipe.lake.manifest import KnownArtifact, RunReport
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS
-from tailpipe.query.catalog import find_lake
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
+from tailpipe.query.tables import find_lake
 from tailpipe.query.views import REJECT_COLUMNS, Lake, create_views
 from tailpipe.times import Window
 
@@ -55,11 +55,11 @@ def report(**facts: Any) -> RunReport:
     return RunReport(**(values | facts))
 
 
-def record(name: str, run: str = "r", **facts: Any) -> ArtifactRecord:
+def record(name: str, run: str = "r", **facts: Any) -> KnownArtifact:
     values: dict[str, Any] = {"rows": 4, "stored": 2, "filtered": 1, "outside": 0, "rejected": 1}
     kept = facts.pop("kept", (ALWAYS,))
     span = facts.pop("span", None)
-    return ArtifactRecord(
+    return KnownArtifact(
         "file", name, name, "1", 10, span, kept, run=run, collected_at=START, **(values | facts)
     )
 
@@ -70,7 +70,7 @@ def commit(data_dir: Path, table: str, *changes: Change) -> None:
         log.commit(change, log.state(change.partition).version)
 
 
-def unit(run: str, *records: ArtifactRecord, partition: str = "p", kind: str = "collect") -> Change:
+def unit(run: str, *records: KnownArtifact, partition: str = "p", kind: str = "collect") -> Change:
     return Change(partition, kind, "2024-06-01", run, artifacts=records, asked={"file": (JUNE,)})
 
 

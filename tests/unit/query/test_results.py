@@ -122,7 +122,7 @@ def test_large_answers_are_streamed(connection: duckdb.DuckDBPyConnection) -> No
 
 def test_the_query_room_imports_neither_spark_nor_pyarrow() -> None:
     program = (
-        "import sys, tailpipe.query.catalog, tailpipe.query.output, tailpipe.cli.commands.query\n"
+        "import sys, tailpipe.query.tables, tailpipe.query.output, tailpipe.cli.commands.query\n"
         "print([name for name in ('pyspark', 'pyarrow', 'deltalake', 'pandas') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

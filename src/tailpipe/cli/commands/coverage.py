@@ -94,8 +94,8 @@ def _configured_sources(setup: Setup, key: Key) -> list[str]:
 def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Report:
     from tailpipe.cli.coverage_report import Report
     from tailpipe.lake.catalog import partition_states
-    from tailpipe.lake.contents import rows_per_day
     from tailpipe.lake.coverage import cover, known_days, other_failures
+    from tailpipe.lake.sizes import rows_per_day
     from tailpipe.lake.state import PartitionState
     from tailpipe.times import Window
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tailpipe.cli.listing import Entry, Facts
     from tailpipe.cli.setup import Setup
     from tailpipe.config.values import PartitionConfig, SourceConfig
-    from tailpipe.lake.contents import Contents
+    from tailpipe.lake.sizes import Contents
     from tailpipe.times import Window
 
 HELP = "List and show partitions and what is collected of them, or delete rows."
@@ -50,7 +50,7 @@ def _entries(setup: Setup) -> list[Entry]:
     from tailpipe.cli.damage import unless_damaged
     from tailpipe.cli.partition_facts import last_endings
     from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.contents import partition_contents
+    from tailpipe.lake.sizes import partition_contents
 
     tables = list_tables(setup.data_dir)
     stored: dict[tuple[str, str], Contents] = {}

@@ -71,9 +71,9 @@ def _results(
 ) -> Iterator[Result]:
     from tailpipe.cli.setup import load_setup
     from tailpipe.query.access import Access
-    from tailpipe.query.catalog import find_lake, stored_partitions
     from tailpipe.query.connection import open_connection
     from tailpipe.query.results import run_script
+    from tailpipe.query.tables import find_lake, stored_partitions
     from tailpipe.query.views import create_views
 
     setup = load_setup(arguments, needs_config=False)

@@ -15,7 +15,7 @@ from tailpipe.tables.table import Column, Table
 if TYPE_CHECKING:
     from tailpipe.cli.listing import Entry, Facts
     from tailpipe.cli.setup import Setup
-    from tailpipe.lake.contents import Contents
+    from tailpipe.lake.sizes import Contents
 
 HELP = "List and show tables, delete one, or rewrite what is stored of it to the types that are declared now."
 
@@ -54,7 +54,7 @@ def _delete(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.terminal import counted, say, size
     from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.contents import partition_contents
+    from tailpipe.lake.sizes import partition_contents
     from tailpipe.lake.table_deletion import delete_table
 
     setup = load_setup(arguments, needs_config=False)
@@ -78,9 +78,9 @@ def _rewrite(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.terminal import counted, say
     from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.layout import table_location
     from tailpipe.lake.log import TYPE_KEY, TableLog
-    from tailpipe.tables.shape import table_schema
+    from tailpipe.lake.paths import table_location
+    from tailpipe.tables.stored_schema import table_schema
 
     setup = load_setup(arguments)
     stored = [name for name in list_tables(setup.data_dir) if name in setup.tables]
@@ -127,7 +127,7 @@ def _entries(setup: Setup) -> list[Entry]:
 def _entry(setup: Setup, table: Table, origin: str) -> Entry:
     from tailpipe.cli.damage import unless_damaged
     from tailpipe.cli.listing import Entry
-    from tailpipe.lake.contents import partition_contents
+    from tailpipe.lake.sizes import partition_contents
 
     name = table.name
     contents = unless_damaged(lambda: partition_contents(setup.data_dir, name))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.layout import is_table, table_location
+from tailpipe.lake.paths import is_table, table_location
 
 if TYPE_CHECKING:
     from tailpipe.lake.state import PartitionState

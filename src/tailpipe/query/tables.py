@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
-from tailpipe.lake.layout import table_location
+from tailpipe.lake.paths import table_location
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS, artifacts, collections
 from tailpipe.query.views import Book, Lake, TableView
 from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
