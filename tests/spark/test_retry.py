@@ -63,7 +63,7 @@ def retry(place: Place, window: Window | None = None, now: datetime = NOW) -> Re
 def check_state(place: Place, table: str) -> None:
     """What is known of artifacts adds up, and is what lies in the lake."""
     states = partition_states(place.data, table).values()
-    records = [record for state in states for record in state.artifacts.values()]
+    records = [record for state in states for record in state.artifacts.known()]
     for record in records:
         assert record.rows == record.stored + record.filtered + record.outside + record.rejected
         assert min(record.stored, record.filtered, record.outside, record.rejected) >= 0

@@ -24,7 +24,7 @@ def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) 
     state = partition_states(data_dir, table, lambda name: name == partition).get(partition)
     if state is None:
         return {}
-    kept = [record for record in state.artifacts.values() if record.kept]
+    kept = [record for record in state.artifacts.known() if record.kept]
     waiting = [record.location for record in kept if record.waiting_bytes]
     return {
         "artifacts": len(kept),

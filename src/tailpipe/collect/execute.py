@@ -248,7 +248,7 @@ class PartitionRun:
     @cached_property
     def _known_by_day(self) -> dict[date | None, list[KnownArtifact]]:
         by_day: dict[date | None, list[KnownArtifact]] = {}
-        for record in self.plan.state.artifacts.values():
+        for record in self.plan.state.artifacts.known():
             if record.span is not None and record.kept:
                 by_day.setdefault(record.span.start.date(), []).append(record)
         return by_day

@@ -19,8 +19,9 @@ from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons, Wanted, want
 from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.extent import may_hold
+from tailpipe.lake.known import Key
 from tailpipe.lake.manifest import KnownArtifact, Windows
-from tailpipe.lake.state import Key, PartitionState, without
+from tailpipe.lake.state import PartitionState, without
 from tailpipe.sources.artifact import FOLDER_OUTSIDE, Artifact, Listed, Recognising, Skipped, Unlisted
 from tailpipe.sources.fingerprint import can_read_on
 from tailpipe.times import Window, merge
@@ -167,7 +168,7 @@ def _orphans(
     A source without a label is named by its number: one that is put before it takes its name. What is shown by another
     source now is still the same artifact. Sources that this run leaves alone keep theirs.
     """
-    records = [record for record in state.artifacts.values() if record.kept]
+    records = [record for record in state.artifacts.known() if record.kept]
     if len(configured) == 1 and all(record.source in configured for record in records):
         return {}
     # A source that could not be listed to its end may still have what it did not show.
@@ -226,7 +227,7 @@ class _FeedPlan:
         name = self.feed.source.name
         self.listed = self.wanted.listed_with(
             record.span
-            for record in self.state.artifacts.values()
+            for record in self.state.artifacts.known()
             if record.span is not None
             and (record.source == name or record.source not in configured)
             and self.wanted.reaches(record)
@@ -275,7 +276,7 @@ class _FeedPlan:
         shape = getattr(self.feed.format, "shape", DOCUMENT)
         foreign = [record for record in orphans.values() if record.source != self.feed.source.name]
         sightings = recognise(
-            self.feed.source, shape, self.state.artifacts, found, self.listed, self.now, foreign
+            self.feed.source, shape, self.state.artifacts.known(), found, self.listed, self.now, foreign
         )
         for sighting in sightings:
             self._consider(sighting, shape)
@@ -317,7 +318,7 @@ class _FeedPlan:
             return listing
         lost = [
             record
-            for record in self.state.artifacts.values()
+            for record in self.state.artifacts.known()
             if record.source == self.feed.source.name
             and record.key not in seen
             and self.wanted.misses(record)
@@ -446,14 +447,14 @@ class _FeedPlan:
         own = self.feed.source.name
         return {
             (record.location, record.version): record.source
-            for record in self.state.artifacts.values()
+            for record in self.state.artifacts.known()
             if record.source != own and record.kept
         }
 
     def _gone(self, sightings: Iterable[Sighting]) -> int:
         """Artifacts of the window that the source no longer has: what was collected of them stays."""
         seen = {sighting.identity for sighting in sightings}
-        own = (record for record in self.state.artifacts.values() if record.source == self.feed.source.name)
+        own = (record for record in self.state.artifacts.known() if record.source == self.feed.source.name)
         return sum(
             record.identity not in seen and bool(record.kept) and self.wanted.touches(record)
             for record in own

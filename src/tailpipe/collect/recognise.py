@@ -6,7 +6,7 @@ for a file that left its old place: equal files at two living places are two art
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -68,7 +68,7 @@ def is_fresh(artifact: Artifact, now: datetime) -> bool:
 def recognise(
     source: Source,
     shape: str,
-    records: Mapping[tuple[str, str], KnownArtifact],
+    records: Iterable[KnownArtifact],
     found: Sequence[Artifact],
     listed: Window,
     now: datetime,
@@ -85,14 +85,14 @@ def recognise(
 class _Recogniser:
     source: Source
     shape: str
-    records: Mapping[tuple[str, str], KnownArtifact]
+    records: Iterable[KnownArtifact]
     listed: Window
     now: datetime
     orphans: tuple[KnownArtifact, ...] = ()
     seen: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        own = [record for record in self.records.values() if record.source == self.source.name]
+        own = [record for record in self.records if record.source == self.source.name]
         self.own = {record.key: record for record in (*self.orphans, *own)}
         self.at = {record.location: record for record in (*self.orphans, *own)}
         self.recognising = self.source if isinstance(self.source, Recognising) else None

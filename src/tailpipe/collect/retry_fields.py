@@ -63,7 +63,7 @@ def common_header(headers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 def _artifacts(plan: RetryPlan, number: int) -> list[PlannedArtifact]:
     """A few of the artifacts with rejects, and a few of all that the source gave."""
     source = plan.target.feeds[number].source.name
-    everything = [record for record in plan.state.artifacts.values() if record.source == source]
+    everything = list(plan.state.artifacts.of_sources([source]).known())
     rejected = [item.record for item in plan.feeds[number]]
     return [
         PlannedArtifact(number, Artifact(record.location, record.size_bytes, record.version, record.span))

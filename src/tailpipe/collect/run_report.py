@@ -119,7 +119,7 @@ def snapshot(partition: str, run: str, state: PartitionState) -> Change:
         unit="",
         run=run,
         rejects=state.reject_files,
-        artifacts=tuple(state.artifacts.values()),
+        artifacts=tuple(state.artifacts.known()),
         asked=state.asked,
         covered=state.claimed,
         failures=state.failures,

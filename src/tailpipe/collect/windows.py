@@ -122,12 +122,8 @@ def _going_on(
     """
     covered = believed(state.covered.get(source, ()), now)
     horizon = min([now, *([max(window.end for window in covered)] if covered else [])]) - lateness
-    ends = [
-        record.span.end
-        for record in state.artifacts.values()
-        if record.source == source and record.kept and record.span and record.span.start <= now
-    ]
-    point = min([horizon, *([max(ends)] if ends else [])])
+    newest = state.artifacts.newest_end(source, now)
+    point = min(horizon, newest or horizon)
     return merge([*pending(known, covered, now), Window(max(point, known[0].start), END_OF_TIME)])
 
 

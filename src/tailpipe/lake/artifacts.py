@@ -45,8 +45,6 @@ def _folded(manifests: Sequence[tuple[Header, pa.Table]]) -> pa.Table:
     for number, (header, _) in enumerate(manifests):
         if header.deleted:
             rows = _without_deleted(rows, number, header)
-        if header.forgotten:
-            rows = _without_forgotten(rows, number, header.forgotten)
     return rows.filter(pc.not_equal(rows.column("kept"), ""))
 
 
@@ -86,14 +84,3 @@ def _counted_anew(rows: pa.Table, is_touched: pa.ChunkedArray, deleted: Iterable
         column = pc.if_else(is_gone, values, rows.column(name))
         rows = rows.set_column(rows.schema.get_field_index(name), name, column)
     return rows
-
-
-def _without_forgotten(rows: pa.Table, number: int, forgotten: Iterable[tuple[str, str]]) -> pa.Table:
-    gone = pc.and_(pc.less(rows.column("manifest"), number), _is_any(rows, forgotten))
-    return rows.filter(pc.invert(gone))
-
-
-def _is_any(rows: pa.Table, keys: Iterable[tuple[str, str]]) -> pa.Array:
-    wanted = set(keys)
-    pairs = zip(rows.column("source").to_pylist(), rows.column("identity").to_pylist(), strict=True)
-    return pa.array([pair in wanted for pair in pairs], pa.bool_())

@@ -81,11 +81,11 @@ class _Judge:
         self.gaps = {
             source: _gaps_by_day(covered.get(source, ()), window, self.newest) for source in self.sources
         }
-        records = [record for record in state.artifacts.values() if record.kept]
+        records = [record for record in state.artifacts.known() if record.kept]
         self.waiting = _waiting(records)
         self.rejected = _rejected(records)
-        self.lacking = _lacking([record for record in state.artifacts.values() if not record.is_gone], window)
-        self.lost = _lacking([record for record in state.artifacts.values() if record.is_gone], window)
+        self.lacking = _lacking([record for record in state.artifacts.known() if not record.is_gone], window)
+        self.lost = _lacking([record for record in state.artifacts.known() if record.is_gone], window)
 
     def days(self) -> tuple[Day, ...]:
         return tuple(self._day(day) for day in days(self.window))

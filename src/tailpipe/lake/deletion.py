@@ -54,9 +54,7 @@ def _delete(log: TableLog, table: str, partition: str, state: PartitionState, wi
     rejects = RejectRemoval((), (), 0)
     try:
         emptied = [
-            key
-            for key, record in state.artifacts.items()
-            if record.kept and not without(record.kept, [window])
+            known.key for known in state.artifacts.known() if known.kept and not without(known.kept, [window])
         ]
         prefixes = frozenset(id_prefix(f"{table}.{partition}", *key).decode() for key in emptied)
         rejects = remove_rejects(log.location, partition, state.reject_files, by_prefix(prefixes), KIND)

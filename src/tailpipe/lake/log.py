@@ -71,7 +71,6 @@ class Change:
     asked: Mapping[str, Windows] = field(default_factory=dict)
     covered: Mapping[str, Windows] = field(default_factory=dict)
     deleted: Windows = ()
-    forgotten: tuple[tuple[str, str], ...] = ()
     failures: tuple[Failure, ...] = ()
     report: RunReport | None = None
     is_snapshot: bool = False
@@ -232,7 +231,6 @@ class TableLog:
             asked=_texts(change.asked),
             covered=_texts(change.covered),
             deleted=windows_text(change.deleted),
-            forgotten=change.forgotten,
             failures=change.failures,
             report=change.report,
             is_snapshot=change.is_snapshot,

@@ -121,7 +121,6 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     asked: dict[str, tuple[str, ...]] = {}
     covered: dict[str, tuple[str, ...]] = {}
     deleted: tuple[str, ...] = ()
-    forgotten: tuple[tuple[str, str], ...] = ()
     failures: tuple[Failure, ...] = ()
     report: RunReport | None = None
     is_snapshot: bool = False

@@ -73,8 +73,8 @@ def record_prefixes(name: str, state: PartitionState) -> dict[str, KnownArtifact
 
     Only those of which something is kept.
     """
-    known = state.artifacts.items()
-    return {id_prefix(name, *key).decode(): record for key, record in known if record.kept}
+    kept = (known for known in state.artifacts.known() if known.kept)
+    return {id_prefix(name, *known.key).decode(): known for known in kept}
 
 
 def count_reasons(location: str, files: Sequence[str], window: Window | None = None) -> list[ReasonCount]:

@@ -9,6 +9,7 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from tailpipe.lake.extent import lacking
+from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import (
     Failure,
     Header,
@@ -20,7 +21,6 @@ from tailpipe.lake.manifest import (
 )
 from tailpipe.times import Window, day_window, merge, subtract
 
-Key = tuple[str, str]
 # Clocks of two collectors may differ by less than this.
 CLOCK_TOLERANCE = timedelta(hours=1)
 
@@ -29,14 +29,13 @@ CLOCK_TOLERANCE = timedelta(hours=1)
 class PartitionState:
     """What is collected of a partition at one version of its application transaction.
 
-    `artifacts` are by source and identity, in the order in which they were last seen to change. `asked` and `covered`
-    are windows by source: `claimed` is what runs have looked at, `covered` the same without times of which a known
-    artifact lacks rows, unless it is gone. `failures` are those that no later run made good. `unfolded` counts
-    manifests since the last snapshot.
+    `asked` and `covered` are windows by source: `claimed` is what runs have looked at, `covered` the same without times
+    of which a known artifact lacks rows, unless it is gone. `failures` are those that no later run made good.
+    `unfolded` counts manifests since the last snapshot.
     """
 
     version: int = 0
-    artifacts: Mapping[Key, KnownArtifact] = field(default_factory=dict)
+    artifacts: Artifacts = field(default_factory=Artifacts)
     asked: Mapping[str, Windows] = field(default_factory=dict)
     covered: Mapping[str, Windows] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
@@ -47,7 +46,7 @@ class PartitionState:
 
     @property
     def is_new(self) -> bool:
-        return not any(record.kept for record in self.artifacts.values())
+        return not self.artifacts.are_kept
 
 
 def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
@@ -57,7 +56,7 @@ def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
         folding.add(manifest)
     return PartitionState(
         version,
-        folding.artifacts,
+        Artifacts(folding.artifacts),
         folding.asked,
         _without_lacking(folding.covered, folding.artifacts.values()),
         tuple(folding.failures.values()),
@@ -83,8 +82,6 @@ class _Folding:
         self.unfolded = 0 if header.is_snapshot else self.unfolded + 1
         if header.deleted:
             self._delete(read_windows(header.deleted))
-        for key in header.forgotten:
-            self.artifacts.pop(key, None)
         for record in manifest.artifacts:
             known = self.artifacts.get(record.key)
             # Of several that lay at one place, the last one seen there comes last.

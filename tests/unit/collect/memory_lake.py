@@ -108,8 +108,8 @@ class MemoryLake:
     def delete(self, window: Window) -> None:
         if not self.manifests:
             return
-        records = self.state.artifacts.items()
-        emptied = [key for key, record in records if record.kept and not without(record.kept, [window])]
+        kept = [known for known in self.state.artifacts.known() if known.kept]
+        emptied = [known.key for known in kept if not without(known.kept, [window])]
         self.rows = {
             id: raw for id, raw in self.rows.items() if not window.contains(moment_of(raw) or _EPOCH)
         }

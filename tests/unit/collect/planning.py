@@ -124,7 +124,7 @@ class Site:
         """By the names of the files."""
         found = [item for item in self.feed.source.list(ALWAYS) if isinstance(item, Artifact)]
         sightings = recognise(
-            self.feed.source, self.feed.format.shape, self.state.artifacts, found, ALWAYS, self.now
+            self.feed.source, self.feed.format.shape, self.state.artifacts.known(), found, ALWAYS, self.now
         )
         return {self.name(sighting.artifact.location): sighting for sighting in sightings}
 

@@ -134,7 +134,7 @@ def test_a_new_undated_file_is_taken_for_all_that_was_ever_asked(undated: Site) 
     undated.write("b.log", line("2024-06-01T01:00:00"))
     undated.run("2024-06-10", "2024-06-11")
     both = (june(1, 3), june(10, 12))
-    assert {record.kept for record in undated.state.artifacts.values()} == {both}
+    assert {record.kept for record in undated.state.artifacts.known()} == {both}
 
 
 def test_a_file_that_grew_is_read_on_for_all_that_is_kept_of_it(undated: Site) -> None:
@@ -174,7 +174,7 @@ def test_a_last_line_that_was_taken_for_whole_and_went_on_is_replaced(undated: S
     undated.append("a.log", ', "number": 1}\n' + line("2024-06-11"))
     assert done(undated, undated.run()) == [("a.log", "read on")]
     assert (len(undated.lake.rows), len(undated.lake.rejects)) == (2, 0)
-    (record,) = undated.state.artifacts.values()
+    (record,) = undated.state.artifacts.known()
     assert (record.rows, record.stored, record.rejected, record.open_bytes) == (2, 2, 0, 0)
 
 
@@ -185,7 +185,7 @@ def test_a_last_line_that_only_gets_its_line_end_is_not_read_again(undated: Site
     undated.append("a.log", "\n")
     assert done(undated, undated.run()) == [("a.log", "read on")]
     assert undated.lake.rows == rows
-    (record,) = undated.state.artifacts.values()
+    (record,) = undated.state.artifacts.known()
     assert (record.rows, record.stored) == (1, 1)
 
 

@@ -71,7 +71,7 @@ def test_a_new_file_at_the_place_of_a_renamed_one_is_new(site: Site) -> None:
     assert identity.startswith(str(site.path("app.log#")))
     site.run()
     assert site.sightings()["app.log"].identity == identity
-    assert {record.identity for record in site.state.artifacts.values()} == {
+    assert {record.identity for record in site.state.artifacts.known()} == {
         str(site.path("app.log")),
         identity,
     }
@@ -191,7 +191,7 @@ def test_a_chain_of_packed_files(site: Site) -> None:
     assert {name: relation for name, (relation, _) in seen(site).items()} == dict.fromkeys(names, "same")
     assert seen(site)["app.log.3.gz"] == ("same", "app.log")
     assert len(site.state.artifacts) == 4
-    assert sum(record.rows for record in site.state.artifacts.values()) == 4
+    assert sum(record.rows for record in site.state.artifacts.known()) == 4
 
 
 def test_a_file_being_packed_waits_until_its_original_is_gone(site: Site) -> None:

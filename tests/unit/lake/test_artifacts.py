@@ -56,17 +56,15 @@ def some_record(chance: random.Random, number: int) -> KnownArtifact:
 
 
 def some_change(chance: random.Random, number: int, log: TableLog) -> Change:
-    kind = chance.choice(("collect", "collect", "collect", "delete", "forget", "both", "snapshot"))
+    kind = chance.choice(("collect", "collect", "collect", "delete", "both", "snapshot"))
     records = {record.key: record for record in (some_record(chance, number) for _ in range(3))}
     facts: dict[str, Any] = {}
     if kind in ("collect", "both"):
         facts["artifacts"] = tuple(records.values())
     if kind in ("delete", "both"):
         facts["deleted"] = (some_days(chance),)
-    if kind in ("forget", "both"):
-        facts["forgotten"] = tuple(records)[:2]
     if kind == "snapshot":
-        facts |= {"artifacts": tuple(log.state("p").artifacts.values()), "is_snapshot": True}
+        facts |= {"artifacts": tuple(log.state("p").artifacts.known()), "is_snapshot": True}
     return Change("p", kind, "", f"r{number}", **facts)
 
 
@@ -88,7 +86,7 @@ def from_columns(data_dir: Path) -> set[tuple[Any, ...]]:
 
 
 def from_state(data_dir: Path) -> set[tuple[Any, ...]]:
-    records = partition_states(data_dir, "t")["p"].artifacts.values()
+    records = partition_states(data_dir, "t")["p"].artifacts.known()
     return {tuple(getattr(record, name) for name in COLUMNS) for record in records if record.kept}
 
 

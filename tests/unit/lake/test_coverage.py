@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailpipe.lake.coverage import STATES, Day, cover, known_days, other_failures
+from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window, day_window, merge, subtract
@@ -40,10 +41,9 @@ def state_of(
     )
 
 
-def artifact(**facts: Any) -> dict[tuple[str, str], KnownArtifact]:
+def artifact(**facts: Any) -> Artifacts:
     span, kept = facts.pop("span", None), facts.pop("kept", (window(at(1), ALL_TIME),))
-    record = KnownArtifact("file", "a.log", "a.log", "1", 10, span, kept, **facts)
-    return {record.key: record}
+    return Artifacts.of_known([KnownArtifact("file", "a.log", "a.log", "1", 10, span, kept, **facts)])
 
 
 def failure(label: str, message: str = "it broke") -> Failure:

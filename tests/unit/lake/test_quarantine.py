@@ -144,7 +144,7 @@ def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path)
     state = TableLog(str(location), SCHEMA).state("one")
     left, total = find_rejects(str(location), state.reject_files, None, (), 9)
     assert ([row["position"] for row in left], total) == ([1], 1)
-    known = {name: state.artifacts["file", name] for name in ("a", "b")}
+    known = {name: state.artifacts.of("file", name) for name in ("a", "b")}
     assert {name: (r.rejected, r.filtered, r.stored) for name, r in known.items()} == {
         "a": (1, 1, 8),
         "b": (0, 1, 9),

@@ -54,7 +54,6 @@ def manifest(change: Change) -> Manifest:
         asked={source: windows_text(windows) for source, windows in change.asked.items()},
         covered={source: windows_text(windows) for source, windows in change.covered.items()},
         deleted=windows_text(change.deleted),
-        forgotten=change.forgotten,
         failures=change.failures,
         report=change.report,
         is_snapshot=change.is_snapshot,
@@ -70,6 +69,12 @@ def folded(*manifests: Manifest) -> PartitionState:
     return fold(len(manifests), manifests)
 
 
+def known_of(state: PartitionState, identity: str) -> KnownArtifact:
+    known = state.artifacts.of("file", identity)
+    assert known is not None
+    return known
+
+
 def test_nothing_is_known_of_a_partition_without_manifests() -> None:
     assert folded() == PartitionState()
     assert folded().is_new
@@ -78,24 +83,14 @@ def test_nothing_is_known_of_a_partition_without_manifests() -> None:
 def test_the_last_record_of_an_identity_counts_and_comes_last() -> None:
     moved = record("a", "a.1", rows=2)
     state = folded(unit(artifacts=(record("a"), record("b"))), unit(artifacts=(moved,)))
-    assert list(state.artifacts.values()) == [record("b"), moved]
+    assert list(state.artifacts.known()) == [record("b"), moved]
     assert (state.version, state.unfolded, state.is_new) == (2, 2, False)
 
 
 def test_sources_know_their_artifacts_apart() -> None:
     first, second = record("a"), record("a", source="other")
-    assert folded(unit(artifacts=(first,)), unit(artifacts=(second,))).artifacts == {
-        ("file", "a"): first,
-        ("other", "a"): second,
-    }
-
-
-def test_forgotten_artifacts_may_come_again_in_the_same_commit() -> None:
-    state = folded(
-        unit(artifacts=(record("a"), record("b"))),
-        unit(artifacts=(record("a", rows=7),), forgotten=(("file", "a"), ("file", "b"))),
-    )
-    assert list(state.artifacts.values()) == [record("a", rows=7)]
+    known = folded(unit(artifacts=(first,)), unit(artifacts=(second,))).artifacts
+    assert (known.of("file", "a"), known.of("other", "a"), known.of("third", "a")) == (first, second, None)
 
 
 def test_windows_are_merged_by_source() -> None:
@@ -117,7 +112,7 @@ def test_deleting_a_window_takes_it_out_of_everything() -> None:
         manifest(Change("p", "delete", "", "run", deleted=(june(2, 4),))),
     )
     assert state.asked == state.covered == {"file": (june(1, 2), june(4, 9))}
-    assert {key[1]: kept.kept for key, kept in state.artifacts.items()} == {
+    assert {known.identity: known.kept for known in state.artifacts.known()} == {
         "in": (),
         "over": (june(1, 2), june(4, 9)),
         "out": (Window(ALWAYS.start, june(2, 2).start), Window(june(4, 4).end, ALWAYS.end)),
@@ -136,7 +131,7 @@ def test_no_time_is_covered_of_which_an_artifact_lacks_rows() -> None:
         "other": (june(1, 9),),
     }
     assert lacking.claimed["file"] == (june(1, 9),)
-    gone = msgspec.structs.replace(lacking.artifacts["file", "a"], is_gone=True)
+    gone = msgspec.structs.replace(known_of(lacking, "a"), is_gone=True)
     for later in (gone, rows):
         assert folded(*history, unit(artifacts=(later,))).covered["file"] == (june(1, 9),)
     whole = folded(*history, unit(artifacts=(rows,)))
@@ -151,7 +146,7 @@ def test_of_an_artifact_of_which_all_is_deleted_the_times_stay_known() -> None:
     )
     delete = manifest(Change("p", "delete", "", "run", deleted=(day,)))
     state = folded(unit(artifacts=(rows,)), delete)
-    left = state.artifacts["file", "a"]
+    left = known_of(state, "a")
     assert (left.kept, left.rows, left.rejected) == ((), 3, 0)
     assert (left.oldest, left.newest) == (day.start, day.end)
     assert state.is_new
@@ -161,10 +156,10 @@ def test_rows_are_counted_as_outside_when_all_of_them_are_deleted() -> None:
     day = day_window(START.date())
     rows = msgspec.structs.replace(record("a", rows=3), first=day.start, last=day.end - timedelta(hours=1))
     delete = Change("p", "delete", "", "run", deleted=(day,))
-    gone = folded(unit(artifacts=(rows,)), manifest(delete)).artifacts["file", "a"]
+    gone = known_of(folded(unit(artifacts=(rows,)), manifest(delete)), "a")
     assert (gone.stored, gone.outside, gone.first, gone.last) == (0, 3, None, None)
     wider = msgspec.structs.replace(rows, last=day.end)
-    some = folded(unit(artifacts=(wider,)), manifest(delete)).artifacts["file", "a"]
+    some = known_of(folded(unit(artifacts=(wider,)), manifest(delete)), "a")
     assert (some.stored, some.first, some.last) == (3, day.start, day.end)
 
 
@@ -263,7 +258,6 @@ changes = st.one_of(
         st.lists(st.sampled_from(["2024-06-01", "2024-06-02", "a"]), max_size=2, unique=True),
     ),
     st.builds(lambda deleted: manifest(Change("p", "delete", "", "run", deleted=deleted)), parts),
-    st.builds(lambda name: unit(forgotten=(("file", name),)), names),
 )
 
 
@@ -271,14 +265,14 @@ changes = st.one_of(
 def test_a_snapshot_at_any_point_changes_nothing(before: list[Manifest], after: list[Manifest]) -> None:
     whole = fold(9, [*before, *after])
     short = fold(9, [manifest(snapshot("p", "run", fold(9, before))), *after])
-    assert list(short.artifacts) == list(whole.artifacts)
+    assert list(short.artifacts.known()) == list(whole.artifacts.known())
     assert _without_count(short) == _without_count(whole)
 
 
 @given(history=st.lists(changes, max_size=6), windows=parts)
 def test_nothing_is_left_of_a_deleted_window(history: list[Manifest], windows: Windows) -> None:
     state = folded(*history, manifest(Change("p", "delete", "", "run", deleted=windows)))
-    known = [*state.asked.values(), *state.covered.values(), *(one.kept for one in state.artifacts.values())]
+    known = [*state.asked.values(), *state.covered.values(), *(one.kept for one in state.artifacts.known())]
     assert not any(part.overlaps(gone) for parts in known for part in parts for gone in windows)
 
 

@@ -137,9 +137,7 @@ def _of_sources(state: PartitionState, chosen: tuple[str, ...], configured: Sequ
     )
     if not chosen:
         return state
-    return replace(
-        state, artifacts={key: record for key, record in state.artifacts.items() if key[0] in chosen}
-    )
+    return replace(state, artifacts=state.artifacts.of_sources(chosen))
 
 
 def _print_json(reports: list[Report]) -> None:
