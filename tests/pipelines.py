@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from tailpipe.cli.progress import Silence
+from tailpipe.cli.selection import select
 from tailpipe.collect.outcome import RunOutcome
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run import Collection
-from tailpipe.collect.selection import select
 from tailpipe.collect.target import make_targets, only_sources
 from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load

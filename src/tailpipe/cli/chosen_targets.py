@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tailpipe.cli.selection import select
 from tailpipe.cli.setup import Setup, all_problems, problems_of, warn_of
 from tailpipe.cli.terminal import note
-from tailpipe.collect.selection import select
-from tailpipe.collect.target import Key, Target, check_engine, find_targets, only_sources
+from tailpipe.collect.target import Target, check_engine, find_targets, only_sources
 from tailpipe.config.report import in_order
 from tailpipe.errors import ConfigError, Problem
+from tailpipe.partition_names import Key
 
 
 @dataclass(frozen=True)

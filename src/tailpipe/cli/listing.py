@@ -6,10 +6,10 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import EXIT_DONE, UsageError
+from tailpipe.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from tailpipe.cli.setup import Setup
@@ -97,9 +97,8 @@ def chosen_name(name: str, noun: str, names: Sequence[str]) -> str:
 
 
 def _unknown(name: str, noun: str, names: Sequence[str]) -> UsageError:
-    near = get_close_matches(name, names, 1)
     known = ", ".join(names) or "none yet"
-    hint = f'did you mean "{near[0]}"?' if near else f"tailpipe {noun.split()[-1]} list names them"
+    hint = did_you_mean(name, names) or f"tailpipe {noun.split()[-1]} list names them"
     return UsageError(f'there is no {noun} "{name}". There are: {known}.', hint)
 
 

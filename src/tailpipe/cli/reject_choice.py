@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tailpipe.cli.asked_window import whole_window
@@ -14,9 +12,9 @@ from tailpipe.errors import UsageError
 from tailpipe.lake.catalog import list_tables
 from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import files_by_partition
+from tailpipe.partition_names import Key, matching
+from tailpipe.suggest import nearest
 from tailpipe.times import Window
-
-Key = tuple[str, str]
 
 
 def find_quarantine(setup: Setup) -> dict[Key, list[str]]:
@@ -45,15 +43,10 @@ def choose(words: Sequence[str], known: Mapping[Key, list[str]]) -> dict[Key, li
     return {key: known[key] for key in keys}
 
 
-def matching(word: str, known: Mapping[Key, list[str]]) -> list[Key]:
-    full = [key for key in known if fnmatchcase(".".join(key), word) or fnmatchcase(key[0], word)]
-    return full or [key for key in known if fnmatchcase(key[1], word)]
-
-
 def _unknown(word: str, known: Mapping[Key, list[str]]) -> UsageError:
     names = [".".join(key) for key in known]
-    near = get_close_matches(word, [*names, *(part for key in known for part in key)], 1)
-    hint = f"did you mean {near[0]}?" if near else "tailpipe partition list names them"
+    near = nearest(word, [*names, *(part for key in known for part in key)])
+    hint = f"did you mean {near}?" if near else "tailpipe partition list names them"
     return UsageError(f'no partition matches "{word}". There are: {", ".join(names) or "none"}.', hint)
 
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tailpipe.config import config_directories, load
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
 from tailpipe.errors import ConfigError, Problem, UsageError
 from tailpipe.plugins.registry import Registry, known_tables, load_registry
+from tailpipe.suggest import did_you_mean
 from tailpipe.tables.table import Table
 
 _MOST_WARNINGS = 20
@@ -134,9 +134,8 @@ def _check_workspace(name: str, config: Config, writes: bool) -> None:
         raise ConfigError([*config.errors, problem])
     if name == DEFAULT_WORKSPACE:
         return
-    near = get_close_matches(name, config.workspaces, 1)
     known = ", ".join([*config.workspaces]) or "none but the default"
     raise UsageError(
         f'workspace "{name}" is not configured. Configured: {known}.',
-        hint=f'did you mean "{near[0]}"?' if near else f'add `workspace "{name}" {{}}` to the configuration',
+        hint=did_you_mean(name, config.workspaces) or f'add `workspace "{name}" {{}}` to the configuration',
     )

@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from tailpipe.collect.target import Key, Target, declared_fields, find_targets, recipe
+from tailpipe.collect.target import Target, declared_fields, find_targets, recipe
 from tailpipe.config.report import in_order
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig
 from tailpipe.errors import ConfigError, Problem
+from tailpipe.partition_names import Key
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.tables.custom import partial_table, table_problems
 from tailpipe.tables.table import Table

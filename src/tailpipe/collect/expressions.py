@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
 
 from tailpipe.config.values import PartitionConfig
 from tailpipe.errors import ConfigError, Problem
+from tailpipe.suggest import nearest
 from tailpipe.tables.computing import INDEX, KEPT, Computing
 from tailpipe.tables.expressions.calculation import Output, calculations, quoted
 from tailpipe.tables.expressions.scope import Input, Scope
@@ -182,11 +182,11 @@ class Expressions:
         """Names that are almost those of columns: as a field that no record has, they would filter every row."""
         for entry in inputs:
             if entry.is_field and entry.name not in self.fields and entry.capture is None:
-                near = get_close_matches(entry.name.lower(), self._row.columns, n=1, cutoff=_ALMOST)
+                near = nearest(entry.name, self._row.columns, _ALMOST)
                 if near:
                     yield ExpressionError(
                         f'there is no column "{entry.name}"',
-                        f'did you mean "{near[0]}"? If it is a field, write a block for it: column "{entry.name}" {{}}',
+                        f'did you mean "{near}"? If it is a field, write a block for it: column "{entry.name}" {{}}',
                     )
 
     def _index(self) -> Iterator[Output]:

@@ -13,6 +13,7 @@ from tailpipe.engine.settings import SAIL, SPARK
 from tailpipe.errors import ConfigError, Problem, SourceError
 from tailpipe.formats.format import Format
 from tailpipe.formats.headers import shown
+from tailpipe.partition_names import Key
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.sources.artifact import Capturing, Source
 from tailpipe.tables.fields import source_path
@@ -20,7 +21,6 @@ from tailpipe.tables.mapping import NOTHING_STORED, with_fields
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Table
 
-Key = tuple[str, str]
 _WORD = re.compile(r"[^\W\d][\w.]*")
 
 

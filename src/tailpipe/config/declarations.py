@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Attribute, Block, Body, Broken
 from tailpipe.config.report import Report
 from tailpipe.errors import Position
+from tailpipe.suggest import near_or_all
 
 _OLDER_SPELLINGS = {"collection": "partition"}
 # The least and the most labels a block takes, and how it is written.

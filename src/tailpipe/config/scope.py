@@ -8,9 +8,9 @@ from typing import Any
 
 from tailpipe.config.language.evaluate import EvaluationError
 from tailpipe.config.language.kinds import BlockReference
-from tailpipe.config.language.suggest import did_you_mean, near_or_all
 from tailpipe.config.report import Report
 from tailpipe.errors import Position, Problem
+from tailpipe.suggest import did_you_mean, near_or_all
 
 # Blocks that can be referred to, and the labels such a reference has.
 REFERABLE = {"connection": 2, "source": 2, "format": 2, "table": 1, "partition": 2, "workspace": 1}

@@ -9,9 +9,9 @@ from typing import Any
 from tailpipe.config.language.evaluate import EvaluationError, Evaluator
 from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
 from tailpipe.config.language.parse import parse_expression
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Block, Call, Expression, Literal, Name
 from tailpipe.errors import Position, Problem
+from tailpipe.suggest import near_or_all
 
 ENVIRONMENT_PREFIXES = ("TP_VAR_", "TAILPIPE_VAR_")
 _PLAIN_TYPES = ("string", "number", "bool", "any", "list", "set", "map", "tuple", "object")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, PATTERNS, argumen
 from tailpipe.formats.grok_patterns import DEFAULT_PATTERNS
 from tailpipe.formats.pattern import Pattern, PatternError, normalise
 from tailpipe.formats.regex import Regex
+from tailpipe.suggest import nearest
 
 SCHEMA = BlockSchema(
     (
@@ -91,10 +91,6 @@ def _expanded(text: str, known: Mapping[str, str], above: tuple[str, ...]) -> st
 
 
 def _unknown(name: str, known: Mapping[str, str]) -> GrokError:
-    nearest = difflib.get_close_matches(name.upper(), [key for key in known if not key.startswith("_")], 1)
-    hint = (
-        f"did you mean {nearest[0]}?"
-        if nearest
-        else "define it in patterns, or use one of the built-in names"
-    )
+    near = nearest(name, (key for key in known if not key.startswith("_")))
+    hint = f"did you mean {near}?" if near else "define it in patterns, or use one of the built-in names"
     return GrokError(f"grok pattern {name} is not known", hint)

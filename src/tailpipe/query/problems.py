@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 import duckdb
 
 from tailpipe.errors import QueryError
+from tailpipe.suggest import nearest
 
 _MISSING_TABLE = re.compile(r'Table with name "?([^"\s]+(?: [^"]+)?)"? does not exist')
 _MISSING_COLUMN = re.compile(r'Referenced column "([^"]+)" (?:was )?not found')
@@ -60,9 +60,9 @@ def _table_hint(name: str, table_names: Sequence[str]) -> str:
 
 def _name_hint(name: str, candidates: Iterable[str]) -> str | None:
     by_key = {candidate.rpartition(".")[2].lower(): candidate for candidate in candidates}
-    near = get_close_matches(name.lower(), by_key, n=1, cutoff=0.5)
+    near = nearest(name, by_key, cutoff=0.5)
     if near:
-        return f'did you mean "{by_key[near[0]].rpartition(".")[2]}"?'
+        return f'did you mean "{by_key[near].rpartition(".")[2]}"?'
     return f"there are: {', '.join(by_key.values())}" if 0 < len(by_key) <= 8 else None
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
+from tailpipe.partition_names import PartitionPattern
 from tailpipe.query.connection import quote_name, quote_text
 
 
@@ -14,13 +15,13 @@ from tailpipe.query.connection import quote_name, quote_text
 class Restriction:
     """Rows with `start <= tp_timestamp < end`, in any of the partitions and any of the indexes.
 
-    Empty tuples and None restrict nothing. `partitions` holds `table.partition` or `partition`, `indexes`
-    holds values of tp_index; both may hold `*`, `?` and `[…]`. A table that no pattern names shows no rows.
+    Empty tuples and None restrict nothing. `indexes` holds values of tp_index, which may hold `*`, `?` and `[…]`. A
+    table that no pattern names shows no rows.
     """
 
     start: datetime | None = None
     end: datetime | None = None
-    partitions: tuple[str, ...] = ()
+    partitions: tuple[PartitionPattern, ...] = ()
     indexes: tuple[str, ...] = ()
 
     def condition(self, table: str) -> str | None:
@@ -30,7 +31,7 @@ class Restriction:
         """
         clauses = [*self._time_clauses()]
         if self.partitions:
-            names = [name for pattern, name in self._partition_patterns() if fnmatchcase(table, pattern)]
+            names = [each.partition for each in self.partitions if fnmatchcase(table, each.table)]
             clauses.append(_matches_any("tp_partition", names))
         if self.indexes:
             clauses.append(_matches_any("tp_index", self.indexes))
@@ -41,17 +42,14 @@ class Restriction:
         if not self.partitions:
             return None
         clauses = (
-            f"({_matches('table_name', table)} AND {_matches('partition', name)})"
-            for table, name in self._partition_patterns()
+            f"({_matches('table_name', each.table)} AND {_matches('partition', each.partition)})"
+            for each in self.partitions
         )
         return f"({' OR '.join(clauses)})"
 
     def chooses(self, table: str, partition: str) -> bool:
         """Whether rows of the partition may pass."""
-        patterns = list(self._partition_patterns())
-        return not patterns or any(
-            fnmatchcase(table, pattern) and fnmatchcase(partition, name) for pattern, name in patterns
-        )
+        return not self.partitions or any(each.matches((table, partition)) for each in self.partitions)
 
     def _time_clauses(self) -> Iterable[str]:
         if self.start is not None:
@@ -60,11 +58,6 @@ class Restriction:
         if self.end is not None:
             yield f"tp_timestamp < {_timestamp(self.end)}"
             yield f"tp_date <= DATE '{self.end.astimezone(UTC) - timedelta.resolution:%Y-%m-%d}'"
-
-    def _partition_patterns(self) -> Iterable[tuple[str, str]]:
-        for pattern in self.partitions:
-            table, dot, name = pattern.partition(".")
-            yield (table, name) if dot else ("*", pattern)
 
 
 def _timestamp(moment: datetime) -> str:

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.lake.paths import table_location
+from tailpipe.partition_names import Key
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS, artifacts, collections
 from tailpipe.query.views import Book, Lake, TableView
 from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
@@ -56,14 +57,13 @@ def _as_sql_sees(name: str) -> str:
     return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
 
-def stored_partitions(data_dir: Path) -> list[str]:
-    """`table.partition` of every partition that has a folder in the lake."""
-    folders = (
-        (name, folder.name.partition("=")[2])
+def stored_partitions(data_dir: Path) -> list[Key]:
+    """Every partition that has a folder in the lake."""
+    return [
+        (name, unquote(folder.name.partition("=")[2]))
         for name in list_tables(data_dir)
         for folder in table_location(data_dir, name).glob("tp_partition=*")
-    )
-    return [f"{name}.{unquote(partition)}" for name, partition in folders]
+    ]
 
 
 def _declared(table: Table | None) -> tuple[tuple[str, str], ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tailpipe.errors import ConfigError, Position, Problem
+from tailpipe.suggest import did_you_mean
 
 SCALAR_NAMES = (
     "BIGINT",
@@ -219,10 +219,7 @@ class _Parser:
         if word.lower() in ALIASES:
             return ALIASES[word.lower()]
         known = [*(name.lower() for name in SCALAR_NAMES), *ALIASES, "struct", "map"]
-        near = difflib.get_close_matches(word.lower(), known, n=1)
-        hint = (
-            f'did you mean "{near[0]}"?' if near else "use DuckDB's names: varchar, bigint, timestamp, json …"
-        )
+        hint = did_you_mean(word, known) or "use DuckDB's names: varchar, bigint, timestamp, json …"
         raise self._error(f'"{word}" is not a known type', hint)
 
     def _numbers(self) -> list[int]:

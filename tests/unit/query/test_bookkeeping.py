@@ -14,6 +14,7 @@ import pytest
 from tailpipe.errors import LakeError
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import KnownArtifact, RunReport
+from tailpipe.partition_names import partition_pattern
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
@@ -178,7 +179,7 @@ def test_partitions_restrict_them(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path, name: str, patterns: tuple[str, ...], count: int
 ) -> None:
     commit(tmp_path, "t", unit("r", record("a")), unit("r", record("b"), partition="q"))
-    restriction = Restriction(partitions=patterns, start=START)
+    restriction = Restriction(partitions=tuple(map(partition_pattern, patterns)), start=START)
     assert answer(connection, tmp_path, f"select count(*) from tailpipe.{name}", restriction) == [(count,)]
 
 

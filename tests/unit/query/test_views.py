@@ -12,6 +12,7 @@ import pytest
 from deltalake import write_deltalake
 
 from tailpipe.errors import LakeError, QueryError
+from tailpipe.partition_names import PartitionPattern, partition_pattern
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
 from tailpipe.query.views import REJECT_COLUMNS, Lake, TableView, create_views
@@ -160,6 +161,10 @@ DAY_2, DAY_4 = datetime(2024, 1, 2, tzinfo=UTC), datetime(2024, 1, 4, tzinfo=UTC
 NOON_4 = datetime(2024, 1, 4, 12, tzinfo=UTC)
 
 
+def patterns(*words: str) -> tuple[PartitionPattern, ...]:
+    return tuple(map(partition_pattern, words))
+
+
 @pytest.mark.parametrize(
     ("restriction", "count"),
     [
@@ -169,16 +174,16 @@ NOON_4 = datetime(2024, 1, 4, 12, tzinfo=UTC)
         (Restriction(start=DAY_2, end=DAY_4), 6),
         (Restriction(start=NOON_4), 6),
         (Restriction(end=NOON_4), 9),
-        (Restriction(partitions=("prod",)), 10),
-        (Restriction(partitions=("events.dev",)), 5),
-        (Restriction(partitions=("events.*",)), 15),
-        (Restriction(partitions=("*.d?v",)), 5),
-        (Restriction(partitions=("prod", "dev")), 15),
-        (Restriction(partitions=("other.prod",)), 0),
-        (Restriction(partitions=("it's",)), 0),
+        (Restriction(partitions=patterns("prod")), 10),
+        (Restriction(partitions=patterns("events.dev")), 5),
+        (Restriction(partitions=patterns("events.*")), 15),
+        (Restriction(partitions=patterns("*.d?v")), 5),
+        (Restriction(partitions=patterns("prod", "dev")), 15),
+        (Restriction(partitions=patterns("other.prod")), 0),
+        (Restriction(partitions=patterns("it's")), 0),
         (Restriction(indexes=("111",)), 10),
         (Restriction(indexes=("2*", "3*")), 5),
-        (Restriction(start=DAY_2, end=DAY_4, partitions=("prod",), indexes=("222",)), 2),
+        (Restriction(start=DAY_2, end=DAY_4, partitions=patterns("prod"), indexes=("222",)), 2),
     ],
 )
 def test_restriction(
@@ -190,7 +195,7 @@ def test_restriction(
 def test_a_restricted_view_opens_only_the_files_it_needs(
     connection: duckdb.DuckDBPyConnection, events: Lake
 ) -> None:
-    restriction = Restriction(start=DAY_2, end=DAY_4, partitions=("dev",))
+    restriction = Restriction(start=DAY_2, end=DAY_4, partitions=patterns("dev"))
     ((_, plan),) = rows(
         connection, events, "explain analyze select count(event_name) from events", restriction
     )
@@ -213,7 +218,7 @@ def test_rejects(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
         reject_files=(reject_file(tmp_path, "events", "prod"), reject_file(tmp_path, "other", "dev"))
     )
     sql = "select * from tailpipe.rejects order by table_name"
-    assert rows(connection, lake, sql, Restriction(partitions=("events.*",))) == [
+    assert rows(connection, lake, sql, Restriction(partitions=patterns("events.*"))) == [
         (
             *("id7", "events", "prod", "files", "a.log", None, "7"),
             *("raw line", "line does not match", "2024-01-01 00:00:00", "1"),

@@ -70,13 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
     import os
     from pathlib import Path
 
-    from tailpipe.cli.asked_window import asked_window
+    from tailpipe.cli.asked_window import asked_times
     from tailpipe.cli.chosen_targets import choose_targets
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.setup import load_setup
     from tailpipe.cli.summary import exit_code, print_plan, print_summary
     from tailpipe.collect.run import Collection, Defaults
+    from tailpipe.collect.windows import AskedWindow
     from tailpipe.engine.settings import engine_settings
 
     setup = load_setup(arguments, writes=not arguments.dry_run, tells=False)
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         collection = Collection(
             targets=list(choice.targets),
             data_dir=data_dir,
-            asked=asked_window(arguments, setup.now, is_past=True),
+            asked=AskedWindow(*asked_times(arguments, setup.now, is_past=True)),
             engine=engine,
             now=setup.now,
             watcher=watcher,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tailpipe.cli.coverage_report import Report
+    from tailpipe.cli.selection import Selection
     from tailpipe.cli.setup import Setup
-    from tailpipe.collect.selection import Selection
     from tailpipe.collect.windows import AskedWindow
     from tailpipe.lake.state import PartitionState
+    from tailpipe.partition_names import Key
 
 HELP = "Show which days are collected, partial, missing or failed."
 
@@ -22,8 +23,6 @@ examples:
   tailpipe coverage aws_cloudtrail_log.prod --from T-1Y  the last year of one
   tailpipe coverage aws_cloudtrail_log.prod archive      only what one of its sources covered
 """
-
-Key = tuple[str, str]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,11 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from tailpipe.cli.asked_window import asked_times
     from tailpipe.cli.setup import load_setup
+    from tailpipe.collect.windows import AskedWindow
     from tailpipe.errors import EXIT_DONE
 
     setup = load_setup(arguments, needs_config=False)
-    asked = _asked_window(arguments, setup.now)
+    asked = AskedWindow(*asked_times(arguments, setup.now))
     reports = [_report(setup, selection, asked) for selection in _selections(setup, arguments.partitions)]
     if arguments.output == "json":
         _print_json(reports)
@@ -55,24 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_DONE
 
 
-def _asked_window(arguments: argparse.Namespace, now: datetime) -> AskedWindow:
-    from tailpipe.collect.windows import AskedWindow
-    from tailpipe.errors import UsageError
-    from tailpipe.times import parse_moment
-
-    start = parse_moment(arguments.start, now=now) if arguments.start is not None else None
-    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else None
-    if start and end and start >= end:
-        raise UsageError(
-            f"--from {arguments.start} is not before --to {arguments.end}: no day is between them.",
-            hint="exchange them",
-        )
-    return AskedWindow(start, end)
-
-
 def _selections(setup: Setup, words: list[str]) -> list[Selection[Key]]:
     """Of configured partitions, and of those that only the lake knows."""
-    from tailpipe.collect.selection import select
+    from tailpipe.cli.selection import select
     from tailpipe.lake.catalog import list_tables, partition_names
 
     stored = (

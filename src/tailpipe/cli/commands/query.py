@@ -8,15 +8,15 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tailpipe.cli.asked_window import asked_times
 from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
 from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, UsageError
-from tailpipe.times import parse_moment
+from tailpipe.partition_names import Key, partition_pattern
+from tailpipe.suggest import nearest
 
 if TYPE_CHECKING:
     from tailpipe.query.output import OutputOptions, Writer
@@ -39,8 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     header = "print column names: true or false (default true)"
     add("--header", type=_true_or_false, nargs="?", const=True, default=True, metavar="BOOL", help=header)
     add("--separator", default=",", metavar="CHARACTER", help="between fields of csv (default ,)")
-    add("--from", dest="window_start", metavar="TIME", help="only rows from this time on, such as T-7d")
-    add("--to", dest="window_end", metavar="TIME", help="only rows before this time; a date includes its day")
+    add("--from", dest="start", metavar="TIME", help="only rows from this time on, such as T-7d")
+    add("--to", dest="end", metavar="TIME", help="only rows before this time; a date includes its day")
     partition = "only rows of these partitions: table.partition or partition, comma-separated, * allowed"
     add("--partition", action="append", default=[], metavar="NAME", help=partition)
     index = "only rows with these values of tp_index, comma-separated, * allowed"
@@ -81,9 +81,10 @@ def _results(
     lake = find_lake(setup.data_dir, setup.tables, [partition.table for partition in partitions])
     for warning in lake.warnings:
         note(str(warning))
-    if restriction.partitions:
-        configured = [partition.full_name for partition in partitions]
-        _warn_of_unknown(restriction.partitions, sorted({*configured, *stored_partitions(setup.data_dir)}))
+    if arguments.partition:
+        _warn_of_unknown(
+            _listed(arguments.partition), sorted({*setup.partitions, *stored_partitions(setup.data_dir)})
+        )
     access = Access(setup.data_dir, arguments.allow_external)
     with open_connection(
         memory_max_mb=workspace.memory_max_mb, cores=workspace.cores, is_external=access.is_external
@@ -99,8 +100,8 @@ def _writer(name: str) -> Writer:
 
     writer = WRITERS.get(name)
     if writer is None:
-        near = get_close_matches(name, OUTPUTS, n=1)
-        hint = f"did you mean {near[0]}?" if near else None
+        near = nearest(name, OUTPUTS)
+        hint = f"did you mean {near}?" if near else None
         raise UsageError(f'--output "{name}" is not known. Expected one of: {", ".join(OUTPUTS)}.', hint)
     return writer
 
@@ -119,16 +120,10 @@ def _output_options(arguments: argparse.Namespace, out: TextIO) -> OutputOptions
 def _restriction(arguments: argparse.Namespace, now: datetime) -> Restriction:
     from tailpipe.query.restriction import Restriction
 
-    start, end = arguments.window_start, arguments.window_end
-    restriction = Restriction(
-        start=parse_moment(start, now=now) if start else None,
-        end=parse_moment(end, now=now, is_end=True) if end else None,
-        partitions=_listed(arguments.partition),
-        indexes=_listed(arguments.index),
+    start, end = asked_times(arguments, now)
+    return Restriction(
+        start, end, tuple(map(partition_pattern, _listed(arguments.partition))), _listed(arguments.index)
     )
-    if restriction.start and restriction.end and restriction.start >= restriction.end:
-        raise UsageError(f"--from {start} is not before --to {end}: no row can match.", "exchange them")
-    return restriction
 
 
 def _listed(values: Iterable[str]) -> tuple[str, ...]:
@@ -171,12 +166,11 @@ def _check_unicode(script: str) -> None:
         ) from None
 
 
-def _warn_of_unknown(patterns: Sequence[str], known: Sequence[str]) -> None:
-    for pattern in patterns:
-        full = pattern if "." in pattern else f"*.{pattern}"
-        if not any(fnmatchcase(name, full) for name in known):
-            names = f"There are: {', '.join(known)}." if known else "There are none yet."
-            note(f'warning: --partition "{pattern}" matches no partition. {names}')
+def _warn_of_unknown(words: Sequence[str], known: Sequence[Key]) -> None:
+    for word in words:
+        if not any(map(partition_pattern(word).matches, known)):
+            names = f"There are: {', '.join(map('.'.join, known))}." if known else "There are none yet."
+            note(f'warning: --partition "{word}" matches no partition. {names}')
 
 
 def _true_or_false(text: str) -> bool:

@@ -97,9 +97,10 @@ def _list(arguments: argparse.Namespace, setup: Setup) -> int:
 
 
 def _show(arguments: argparse.Namespace, setup: Setup) -> int:
-    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, matching, rejection_window
+    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, rejection_window
     from tailpipe.cli.reject_words import say_rejects
     from tailpipe.lake.quarantine import find_rejects
+    from tailpipe.partition_names import matching
 
     quarantine = find_quarantine(setup)
     ids = [word for word in arguments.names if _ID.fullmatch(word) and not matching(word, quarantine)]

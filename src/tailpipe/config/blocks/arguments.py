@@ -8,11 +8,11 @@ from typing import Any
 
 from tailpipe.config.language.evaluate import EvaluationError, Evaluator
 from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
-from tailpipe.config.language.suggest import listed, near_or_all
 from tailpipe.config.language.syntax import Block, Expression
 from tailpipe.config.report import Report
 from tailpipe.config.schema import BOOL, NUMBER, STRING, STRING_MAP, STRINGS, Argument, BlockSchema
 from tailpipe.errors import Position
+from tailpipe.suggest import listed, near_or_all
 
 _WANTED = {
     STRING: "a string",

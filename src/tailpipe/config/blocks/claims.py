@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.report import Report
 from tailpipe.config.schema import Catalog
 from tailpipe.errors import Position
+from tailpipe.suggest import near_or_all
 
 
 def refuse_claimed(kind: str, name: str, position: Position, catalog: Catalog, report: Report) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from tailpipe.config.blocks.arguments import BlockReader
 from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import ANY, Argument, BlockSchema, Catalog
 from tailpipe.config.values import ConnectionConfig
 from tailpipe.errors import Position
+from tailpipe.suggest import near_or_all
 
 IMPLICIT_NAME = "default"
 # Taken without a word: Tailpipe names the plugin here, which the type does already.

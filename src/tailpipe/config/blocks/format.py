@@ -10,12 +10,12 @@ from tailpipe.config.blocks.arguments import Arguments, BlockReader, Entry
 from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.declarations import Declared, unique
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Block, Expression, ListOf, Literal, Name, ObjectOf
 from tailpipe.config.report import Report
 from tailpipe.config.schema import BlockSchema, Catalog
 from tailpipe.config.values import FormatConfig
 from tailpipe.errors import Position
+from tailpipe.suggest import near_or_all
 
 IN_PLACE_NAME = "inline"
 IMPLICIT_NAME = "default"

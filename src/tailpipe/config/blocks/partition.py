@@ -13,12 +13,12 @@ from tailpipe.config.blocks.limits import LIMITS, checked_limits
 from tailpipe.config.blocks.source import SourceReader
 from tailpipe.config.declarations import Declared, unique
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import ANY, Argument, BlockSchema
 from tailpipe.config.values import PartitionConfig, SourceConfig, TableConfig
 from tailpipe.errors import Position
+from tailpipe.suggest import near_or_all
 
 PARTITION = BlockSchema(
     (

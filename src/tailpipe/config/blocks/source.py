@@ -10,11 +10,11 @@ from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.blocks.connection import Connections, connection_of
 from tailpipe.config.blocks.format import Formats, format_of, with_bare_field_names
 from tailpipe.config.language.kinds import kind, with_article
-from tailpipe.config.language.suggest import did_you_mean, listed
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.schema import ANY, Argument, BlockSchema, Catalog
 from tailpipe.config.values import SourceConfig
 from tailpipe.errors import Position
+from tailpipe.suggest import did_you_mean, listed
 
 _EVERY_SOURCE = (
     Argument("connection", ANY, description="credentials: connection.type.name"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tailpipe.config.language.suggest import near_or_all
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
+from tailpipe.suggest import near_or_all
 
 _ARGUMENTS = ("type", "default", "description")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tailpipe.config.functions.function import Function, FunctionError
-from tailpipe.config.language.suggest import did_you_mean
+from tailpipe.suggest import did_you_mean
 
 
 def _lookup(values: dict[str, Any], key: str, *default: Any) -> Any:

@@ -22,7 +22,6 @@ from tailpipe.config.functions.registry import (
 from tailpipe.config.language.kinds import BlockReference, as_text, is_number, kind, with_article
 from tailpipe.config.language.limits import Budget, OverLimit, check_size, text_size
 from tailpipe.config.language.operators import OperationError, binary, unary
-from tailpipe.config.language.suggest import did_you_mean
 from tailpipe.config.language.syntax import (
     SPLAT_ITEM,
     Binary,
@@ -42,6 +41,7 @@ from tailpipe.config.language.syntax import (
     Unary,
 )
 from tailpipe.errors import Position, Problem
+from tailpipe.suggest import did_you_mean
 
 # Expressions whose value is a new one.
 _MAKERS = (Template, ListOf, ObjectOf, Splat, Call, For)

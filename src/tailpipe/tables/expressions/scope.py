@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
+from tailpipe.suggest import did_you_mean
 from tailpipe.tables.expressions.syntax import CLOCK_NAMES, ExpressionError
 
 
@@ -69,10 +69,9 @@ class Scope:
 
     def unknown(self, written: str) -> ExpressionError:
         """What is said of a name that stands for nothing."""
-        near = get_close_matches(written.lower(), [name.lower() for name in self._names], n=1)
-        spelled = _spelled(near[0], self._names) if near else None
-        guess = f'did you mean "{spelled}"? ' if spelled else ""
-        return ExpressionError(f'there is no field or column "{written}"', f"{guess}{self._listing()}")
+        guess = did_you_mean(written, self._names)
+        hint = " ".join(filter(None, (guess, self._listing())))
+        return ExpressionError(f'there is no field or column "{written}"', hint)
 
     @property
     def _names(self) -> tuple[str, ...]:

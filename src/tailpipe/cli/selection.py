@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Generic, TypeVar
 
 from tailpipe.errors import UsageError
+from tailpipe.partition_names import Key, matching
+from tailpipe.suggest import nearest
 
 Chosen = TypeVar("Chosen")
-Key = tuple[str, str]
 Sources = Mapping[Key, tuple[str, ...]]
 
 
@@ -56,7 +56,7 @@ def _choose(words: Sequence[str], known: Sources) -> dict[Key, set[str]]:
         if word.count(".") > 1:
             for key, name in _places(word, known):
                 chosen.setdefault(key, set()).add(name)
-        elif keys := _matching_partitions(word, known):
+        elif keys := matching(word, known):
             chosen |= {key: set() for key in keys if key not in chosen}
             whole += keys
         elif _has_source(word, known):
@@ -77,17 +77,10 @@ def _ordered(names: set[str], configured: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in configured if name in names)
 
 
-def _matching_partitions(word: str, keys: Iterable[Key]) -> list[Key]:
-    if "." in word:
-        return [key for key in keys if fnmatchcase(".".join(key), word)]
-    by_table = [key for key in keys if fnmatchcase(key[0], word)]
-    return by_table or [key for key in keys if fnmatchcase(key[1], word)]
-
-
 def _places(word: str, known: Sources) -> list[tuple[Key, str]]:
     """Sources that `table.partition.source` means."""
     partition, _, source = word.rpartition(".")
-    keys = _matching_partitions(partition, known)
+    keys = matching(partition, known)
     found = [(key, name) for key in keys for name in known[key] if fnmatchcase(name, source)]
     if found:
         return found
@@ -117,9 +110,9 @@ def _check_restrictions(restrictions: Sequence[str], chosen: Mapping[Key, set[st
 def _no_such_source(word: str, keys: Sequence[Key], known: Sources) -> UsageError:
     partitions = ", ".join(".".join(key) for key in keys)
     own = list(dict.fromkeys(name for key in keys for name in known[key]))
-    near = get_close_matches(word, own, 1)
+    near = nearest(word, own)
     elsewhere = [f"{'.'.join(key)}.{name}" for key, names in known.items() for name in names if name == word]
-    hint = f"did you mean {near[0]}?" if near else None
+    hint = f"did you mean {near}?" if near else None
     if elsewhere:
         hint = f"to collect that source, write {elsewhere[0]}"
     return UsageError(f'no source of {partitions} matches "{word}". Configured: {", ".join(own)}.', hint)
@@ -135,5 +128,5 @@ def _unknown(word: str, known: Sources) -> UsageError:
         message = f'no partition and no source matches "{word}". '
         message += f"Partitions: {', '.join(partitions)}. Sources: {', '.join(sources)}."
         candidates = [*partitions, *(key[0] for key in known), *(key[1] for key in known), *sources]
-    near = get_close_matches(word, candidates, 1)
-    return UsageError(message, hint=f"did you mean {near[0]}?" if near else None)
+    near = nearest(word, candidates)
+    return UsageError(message, hint=f"did you mean {near}?" if near else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailpipe.collect.selection import Selection, select
+from tailpipe.cli.selection import Selection, select
 from tailpipe.errors import UsageError
 
 PARTITIONS = {

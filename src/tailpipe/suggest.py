@@ -8,15 +8,16 @@ from itertools import islice
 
 _MAX_LISTED = 12
 # Comparing takes long where names are many or long.
-_MOST_COMPARED, _LONGEST = 200, 100
+_MOST_COMPARED, _LONGEST = 500, 100
 
 
-def nearest(wrong: str, known: Iterable[str]) -> str | None:
+def nearest(wrong: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """In any letter case. `cutoff` is how alike they must be: 1 is the same."""
     if len(wrong) > _LONGEST:
         return None
     fit = (name for name in known if len(name) <= _LONGEST)
     names = {name.lower(): name for name in islice(fit, _MOST_COMPARED)}
-    found = get_close_matches(wrong.lower(), names, n=1, cutoff=0.6)
+    found = get_close_matches(wrong.lower(), names, n=1, cutoff=cutoff)
     return names[found[0]] if found else None
 
 
