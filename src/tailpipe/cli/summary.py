@@ -220,9 +220,13 @@ def _partition_json(partition: PartitionOutcome) -> dict[str, Any]:
         "stored_bytes": sum(unit.stored_bytes for unit in partition.done),
         "files": sum(unit.files for unit in partition.done),
         "rows": rows_json(partition.rows),
-        "failed": [vars(failure) for failure in partition.failed],
+        "failed": [_failure_json(failure) for failure in partition.failed],
         "sources": [_listing_json(listing) for listing in partition.listings],
     }
+
+
+def _failure_json(failure: UnitFailed) -> dict[str, Any]:
+    return {name: getattr(failure, name) for name in ("label", "artifacts", "message", "is_unlisted")}
 
 
 def _plan_json(plan: PartitionPlan) -> dict[str, Any]:

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
 from tailpipe.collect.limits import RejectLimit
 from tailpipe.collect.messages import engine_message
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
-from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit
+from tailpipe.collect.plan import Action, PartitionPlan, Unit
+from tailpipe.collect.recipes import make_recipes, without_feed
 from tailpipe.collect.replacement import remove_replaced
-from tailpipe.collect.sample import feed_recipe
-from tailpipe.collect.spool import read_spool
-from tailpipe.collect.stopping import Stopping, read_together
+from tailpipe.collect.settle import Limits, judge, whole_failed
+from tailpipe.collect.stopping import Stopping, read_together, run_stoppable
 from tailpipe.collect.tally import UnitTally, add_facts
-from tailpipe.errors import SourceError, TailpipeError, UnknownOutcome
+from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
-from tailpipe.lake.folder_limit import refusal
 from tailpipe.lake.log import Change, TableLog, stored_columns
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.scratch import scratch_folder
-from tailpipe.tables.stored_schema import column_types
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tailpipe.engine.session import Session
-    from tailpipe.lake.facts import Fact
     from tailpipe.tables.standardise import Recipe
 
 
@@ -49,24 +42,33 @@ class PartitionRun:
     now: datetime
     is_embedded: bool = True
     reject_limit: RejectLimit | None = None
+    done: list[UnitDone] = field(default_factory=list)
+    failed: list[UnitFailed] = field(default_factory=list)
     first_job_seconds: float | None = None
 
-    def __post_init__(self) -> None:
-        self.done: list[UnitDone] = []
-        self.failed: list[UnitFailed] = []
-        self.version = self.plan.state.version
-        self.reject_files = list(self.plan.state.reject_files)
-        self.recipes = self._make_recipes()
-        schema = common_schema(self.plan.target, self.recipes.values())
-        self.log = TableLog(self.location, schema)
-        self.stored: dict[str, pa.Field] = {}
-
-    def execute(self) -> PartitionOutcome:
+    def execute(self) -> None:
         """Raises ConflictError when another collector was faster; units done before stay done."""
+        plan = self.plan
+        self.version = plan.state.version
+        self.reject_files = list(plan.state.reject_files)
+        recipes = make_recipes(plan.target, plan.units, stored_columns(self.location))
+        units = plan.units
+        for number, error in recipes.errors.items():
+            units, failed = without_feed(units, number, error)
+            self._fail(failed)
+        read = {item.feed for unit in units for item in unit.artifacts}
+        self.recipes = {number: recipe for number, recipe in recipes.made.items() if number in read}
+        self.log = TableLog(self.location, common_schema(plan.target, self.recipes.values()))
         self.stored = self.log.prepare(self.watcher.waiting_for)
-        for batch in batches(self.plan.units):
+        for batch in batches(units):
             self._run_all(batch)
-        return self.outcome()
+
+    @property
+    def outcome(self) -> PartitionOutcome:
+        plan = self.plan
+        return PartitionOutcome(
+            plan.target.name, plan.window, plan.listings, tuple(self.done), tuple(self.failed)
+        )
 
     def _run_all(self, units: tuple[Unit, ...]) -> None:
         may_stop = True
@@ -76,49 +78,9 @@ class PartitionRun:
             may_stop = left != units
             units = left
 
-    def outcome(self) -> PartitionOutcome:
-        return PartitionOutcome(
-            self.plan.target.name, self.plan.window, self.plan.listings, tuple(self.done), tuple(self.failed)
-        )
-
-    def _artifacts(self, feed: int) -> list[PlannedArtifact]:
-        return [item for unit in self.plan.units for item in unit.artifacts if item.feed == feed]
-
-    def _make_recipes(self) -> dict[int, Recipe]:
-        """Each source of the partition adds its columns to those that the lake and the sources before it have."""
-        recipes: dict[int, Recipe] = {}
-        stored = stored_columns(self.location)
-        for number, feed in enumerate(self.plan.target.feeds):
-            artifacts = self._artifacts(number)
-            if not artifacts:
-                continue
-            try:
-                recipes[number] = feed_recipe(self.plan.target, feed, artifacts, stored)
-            except SourceError as error:
-                self._leave_out(number, error)
-                continue
-            stored |= column_types(recipes[number].table)
-        return recipes
-
-    def _leave_out(self, number: int, error: SourceError) -> None:
-        """Units with files of a source that cannot be read fail, for they are stored whole or not at all.
-
-        Files without a date share a unit, which goes on without those of the source.
-        """
-        sentence = f"{error.message}. {error.hint}" if error.hint else error.message
-        units: list[Unit] = []
-        for unit in self.plan.units:
-            rest = tuple(item for item in unit.artifacts if item.feed != number)
-            count = len(unit.artifacts) - len(rest)
-            if count:
-                self._fail(UnitFailed(unit.label, len(unit.artifacts) if unit.day else count, sentence))
-            if rest and (unit.day is None or not count):
-                units.append(replace(unit, artifacts=rest))
-        self.plan = replace(self.plan, units=tuple(units))
-
     def _run_batch(self, units: tuple[Unit, ...], may_stop: bool) -> tuple[Unit, ...]:
         """Commits what was read, and returns what was not: of files without a date the rest, of days all or nothing."""
-        stopping = Stopping(may_stop and all(unit.day is None for unit in units))
+        stopping = Stopping(may_stop and not any(unit.is_whole for unit in units))
         tallies = {unit.key: UnitTally(unit, self.run_id, self.now) for unit in units}
         try:
             for number, recipe in self.recipes.items():
@@ -167,103 +129,40 @@ class PartitionRun:
         )
         started = time.monotonic()
         artifacts = [item.artifact for _, item in slots]
-        with scratch_folder("counts") as folder:
-            spool = str(folder) if self.is_embedded else None
-
-            def look() -> None:
-                self.watcher.counted(read_spool(folder))
-                if stopping.is_due(time.monotonic() - started):
-                    stopping.request(folder)
-
-            def stop(interruption: BaseException) -> None:
-                self.watcher.stopping()
-                stopping.request(folder, interruption)
-
-            facts: list[Fact] = run_watched(
-                lambda: run_job(self.session, recipe, feed, write, artifacts, spool, read_together(slots)),
-                look,
-                stop if self.is_embedded else None,
-            )
+        facts = run_stoppable(
+            lambda spool: run_job(self.session, recipe, feed, write, artifacts, spool, read_together(slots)),
+            stopping,
+            self.watcher if self.is_embedded else None,
+        )
         if self.first_job_seconds is None:
             self.first_job_seconds = time.monotonic() - started
         add_facts(tallies, target, slots, facts, stopping.is_requested)
 
     def _settle(self, tally: UnitTally) -> tuple[Unit, ...]:
         """What is left of the unit, to be read by another job."""
-        unit, left = tally.unit, tally.left()
-        if left and not tally.errors and (unit.day is not None or not tally.by_artifact):
-            self._discard([tally])
-            return (unit,)
-        if not tally.errors:
-            tally.unit = replace(
-                unit, artifacts=tuple(item for item in unit.artifacts if item.key in tally.by_artifact)
-            )
+        if tally.can_be_committed:
             self._remove_replaced(tally)
-        self._apply_limit(tally)
-        self._apply_folder_limit(tally)
-        if not tally.errors:
+        limits = Limits(self._known_of_day, self.reject_limit, self.plan.target.config.tp_index)
+        verdict = judge(tally, limits)
+        if verdict.is_committed:
             self._commit(tally)
-            return (replace(unit, artifacts=left),) if left else ()
-        self._discard([tally])
-        if unit.day is not None:
-            self._fail(UnitFailed(unit.label, len(unit.artifacts), _unit_message(tally)))
-            return ()
-        for (_, location), message in tally.errors.items():
-            sentence = message.removeprefix(f"{location}: ")
-            self._fail(UnitFailed(location, 1, f"{sentence}. Nothing of it was stored."))
-        rest = tuple(item for item in unit.artifacts if item.key not in tally.errors)
-        return (replace(unit, artifacts=rest),) if rest else ()
+        else:
+            self._discard([tally])
+        self._fail(verdict.failed)
+        return verdict.left
 
-    def _apply_limit(self, tally: UnitTally) -> None:
-        """A day answers for its rejects as a whole, files without a date each for its own.
-
-        What earlier runs read of it counts, so that it does not matter in how many runs a file grew.
-        """
-        if self.reject_limit is None or tally.errors or not tally.rows.rejected:
-            return
-        if tally.unit.day is not None:
-            message = _limit_message(self.reject_limit, self._records_of_day(tally))
-            if message:
-                tally.errors[0, tally.unit.label] = message
-            return
-        for (key, rows), record in zip(tally.by_artifact.items(), tally.records, strict=True):
-            message = _limit_message(self.reject_limit, [record]) if rows.rejected else None
-            if message:
-                tally.errors[key] = message
-
-    def _apply_folder_limit(self, tally: UnitTally) -> None:
-        """Each task kept to it; together they may not have."""
-        values = [
-            (fact.partition_values["tp_index"], fact.partition_values["tp_date"]) for fact in tally.files
-        ]
-        message = refusal(values, self.plan.target.config.tp_index)
-        if message and not tally.errors:
-            tally.errors.update(dict.fromkeys((item.key for item in tally.unit.artifacts), message))
-
-    def _records_of_day(self, tally: UnitTally) -> list[KnownArtifact]:
-        """All artifacts of the unit's day as they will be known after it."""
-        known = {record.key: record for record in self._known_by_day.get(tally.unit.day, ())}
-        return list((known | {record.key: record for record in tally.records}).values())
+    def _known_of_day(self, day: date) -> Sequence[KnownArtifact]:
+        return self._known_by_day.get(day, ())
 
     @cached_property
-    def _known_by_day(self) -> dict[date | None, list[KnownArtifact]]:
-        by_day: dict[date | None, list[KnownArtifact]] = {}
-        for record in self.plan.state.artifacts.known():
-            if record.span is not None and record.kept:
-                by_day.setdefault(record.span.start.date(), []).append(record)
+    def _known_by_day(self) -> dict[date, list[KnownArtifact]]:
+        by_day: dict[date, list[KnownArtifact]] = {}
+        for known in self.plan.state.artifacts.known():
+            if known.span is not None and known.kept:
+                by_day.setdefault(known.span.start.date(), []).append(known)
         return by_day
 
     def _commit(self, tally: UnitTally) -> None:
-        rows = tally.rows
-        if not rows.is_balanced:
-            self._discard([tally])
-            message = (
-                f"the counts do not add up: {rows.read:,} rows in, {rows.stored:,} stored, "
-                f"{rows.filtered:,} filtered, {rows.rejected:,} rejected. "
-                "Nothing was stored; please report this."
-            )
-            self._fail(UnitFailed(tally.unit.label, len(tally.unit.artifacts), message))
-            return
         try:
             change = self._change(tally)
             self.version = self.log.commit(change, self.version)
@@ -274,17 +173,7 @@ class PartitionRun:
             raise
         gone = set(change.removed_rejects)
         self.reject_files = [path for path in self.reject_files if path not in gone] + list(change.rejects)
-        done = UnitDone(
-            unit=tally.unit,
-            rows=rows,
-            size_bytes=tally.unit.size_bytes,
-            raw_bytes=tally.raw_bytes,
-            stored_bytes=sum(fact.size_bytes for fact in tally.files),
-            files=len(tally.files),
-            days=frozenset(fact.partition_values["tp_date"] for fact in tally.files),
-            waiting=tuple(record.location for record in tally.records if record.waiting_bytes),
-            went_on=len(tally.restarted),
-        )
+        done = tally.done()
         self.done.append(done)
         self.watcher.unit_done(self.plan, done)
 
@@ -305,7 +194,7 @@ class PartitionRun:
         )
 
     def _remove_replaced(self, tally: UnitTally) -> None:
-        replaced = [item for item in tally.unit.artifacts if item.action is Action.REPLACE]
+        replaced = [item for item in tally.read.artifacts if item.action is Action.REPLACE]
         try:
             replacement = remove_replaced(
                 self.plan.target, self.log, self.reject_files, tally.unit.key, replaced, tally.restarted
@@ -321,27 +210,15 @@ class PartitionRun:
             for unit in units:
                 self._run_all((unit,))
             return
-        self._fail(UnitFailed(units[0].label, len(units[0].artifacts), engine_message(error)))
+        self._fail([whole_failed(units[0], engine_message(error))])
 
-    def _fail(self, failure: UnitFailed) -> None:
-        self.failed.append(failure)
-        self.watcher.unit_failed(self.plan, failure)
+    def _fail(self, failures: Iterable[UnitFailed]) -> None:
+        for failure in failures:
+            self.failed.append(failure)
+            self.watcher.unit_failed(self.plan, failure)
 
     def _discard(self, tallies: Iterable[UnitTally]) -> None:
         """Files that no commit names are invisible; removing them only frees the room."""
         filesystem, base = table_filesystem(self.location)
         for tally in tallies:
             discard(filesystem, [f"{base}/{path}" for path in tally.written])
-
-
-def _limit_message(limit: RejectLimit, records: Iterable[KnownArtifact]) -> str | None:
-    rejected, read = map(sum, zip(*((record.rejected, record.rows) for record in records), strict=True))
-    if not limit.is_exceeded(rejected, read):
-        return None
-    return f"{rejected:,} of {read:,} records were rejected, which is more than max_rejects = {limit.text}"
-
-
-def _unit_message(tally: UnitTally) -> str:
-    first, *others = tally.errors.values()
-    more = f" (and {len(others):,} more)" if others else ""
-    return f"{first}{more}. Nothing of {tally.unit.label} was stored; the day stays pending."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.plan import Unit
@@ -65,17 +66,20 @@ class UnitDone:
 
 @dataclass(frozen=True)
 class UnitFailed:
-    """A unit of which nothing was stored; the next run takes it up again.
+    """A unit, or an artifact without a date, of which nothing was stored; the next run takes it up again.
 
-    With `is_unlisted`, the label names a place or a source that could not be listed. Other labels than a unit's:
-    UNRECORDED, nothing is missing but the note that the run ended; LAKE and UNEXPECTED, the partition's run broke off,
-    and units that are not done were not tried; USAGE, the command asked for nothing of the partition.
+    `day` or `location` say which; where it is neither, both are None. With `is_unlisted`, the label names a place or a
+    source that could not be listed. Other labels than a unit's: UNRECORDED, nothing is missing but the note that the
+    run ended; LAKE and UNEXPECTED, the partition's run broke off, and units that are not done were not tried; USAGE,
+    the command asked for nothing of the partition.
     """
 
     label: str
     artifacts: int
     message: str
     is_unlisted: bool = False
+    day: date | None = None
+    location: str | None = None
 
 
 def unlisted(listings: Iterable[Listing]) -> Iterator[UnitFailed]:

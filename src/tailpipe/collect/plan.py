@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -41,6 +42,13 @@ class Action(Enum):
     REPLACE = "replace"
 
 
+class ArtifactKey(NamedTuple):
+    """Which artifact of a plan, by the number of its feed and where it lies."""
+
+    feed: int
+    location: str
+
+
 @dataclass(frozen=True)
 class PlannedArtifact:
     """`keep` are the windows of time whose rows this reading stores, `kept` all that are in the lake after it."""
@@ -54,8 +62,8 @@ class PlannedArtifact:
     record: KnownArtifact | None = None
 
     @property
-    def key(self) -> tuple[int, str]:
-        return self.feed, self.artifact.location
+    def key(self) -> ArtifactKey:
+        return ArtifactKey(self.feed, self.artifact.location)
 
     def source(self, target: Target) -> str:
         """The name of the source that it is known by: the one that showed it first."""
@@ -83,6 +91,11 @@ class Unit:
     @property
     def label(self) -> str:
         return self.day.isoformat() if self.day else f"undated files {self.number}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is committed whole or not at all; else its artifacts may be committed apart."""
+        return self.day is not None
 
     @property
     def size_bytes(self) -> int:

@@ -242,7 +242,7 @@ class _Runner:
         try:
             run.execute()
         finally:
-            self._done = _joined(self._done, run.outcome())
+            self._done = _joined(self._done, run.outcome)
             self._first_job_seconds = self._first_job_seconds or run.first_job_seconds or 0.0
 
     def _ready_session(self) -> Session:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
 from tailpipe.collect.jobs import artifact_constants
-from tailpipe.collect.outcome import Rows
-from tailpipe.collect.plan import Action, PlannedArtifact, Unit
+from tailpipe.collect.outcome import Rows, UnitDone
+from tailpipe.collect.plan import Action, ArtifactKey, PlannedArtifact, Unit
 from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.target import Target
 from tailpipe.lake.extent import is_untold
@@ -35,8 +35,8 @@ class UnitTally:
     files: list[FileFact] = field(default_factory=list)
     rejects: list[RejectsFact] = field(default_factory=list)
     records: list[KnownArtifact] = field(default_factory=list)
-    errors: dict[tuple[int, str], str] = field(default_factory=dict)
-    by_artifact: dict[tuple[int, str], Rows] = field(default_factory=dict)
+    errors: dict[ArtifactKey, str] = field(default_factory=dict)
+    by_artifact: dict[ArtifactKey, Rows] = field(default_factory=dict)
     raw_bytes: int = 0
     rows: Rows = field(default_factory=Rows)
     restarted: list[PlannedArtifact] = field(default_factory=list)
@@ -66,6 +66,32 @@ class UnitTally:
             item
             for item in self.unit.artifacts
             if item.key not in self.by_artifact and item.key not in self.errors
+        )
+
+    @property
+    def can_be_committed(self) -> bool:
+        """Whether there is anything to commit: artifacts of a day all or none, others those that were read."""
+        return not self.errors and (bool(self.by_artifact) if not self.unit.is_whole else not self.left())
+
+    @property
+    def read(self) -> Unit:
+        """The unit with the artifacts that were read."""
+        read = tuple(item for item in self.unit.artifacts if item.key in self.by_artifact)
+        return replace(self.unit, artifacts=read)
+
+    def done(self) -> UnitDone:
+        """What to tell when it is committed."""
+        unit = self.read
+        return UnitDone(
+            unit=unit,
+            rows=self.rows,
+            size_bytes=unit.size_bytes,
+            raw_bytes=self.raw_bytes,
+            stored_bytes=sum(fact.size_bytes for fact in self.files),
+            files=len(self.files),
+            days=frozenset(fact.partition_values["tp_date"] for fact in self.files),
+            waiting=tuple(record.location for record in self.records if record.waiting_bytes),
+            went_on=len(self.restarted),
         )
 
     def replace(self, target: Target, replacement: Replacement) -> None:
