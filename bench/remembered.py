@@ -19,9 +19,10 @@ from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.config.values import WorkspaceConfig
 from tailpipe.engine.settings import engine_settings
-from tailpipe.lake.facts import ReadFact, RowsFact
+from tailpipe.lake.facts import RowsFact
 from tailpipe.lake.log import Change
 from tailpipe.plugins.registry import load_registry
+from tailpipe.records import Reading
 from tailpipe.sources.fingerprint import Watch
 from tailpipe.times import day_window
 
@@ -70,8 +71,8 @@ def _tally(target: Target, unit: Unit, now: datetime) -> UnitTally:
     return tally
 
 
-def _read(planned: PlannedArtifact) -> ReadFact:
+def _read(planned: PlannedArtifact) -> Reading:
     watch = Watch()
     watch.see(Path(planned.artifact.location).read_bytes())
     end = watch.mark()
-    return ReadFact(0, end.position, end.offset, end.offset, end.position, end.head, end.tail)
+    return Reading(end.position, end.offset, end)

@@ -16,9 +16,10 @@ from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
 from tailpipe.lake.log import TYPE_KEY
 from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.writer import WriteJob
+from tailpipe.records import RECORD_DDL
 from tailpipe.sources.artifact import Artifact
 from tailpipe.tables.standard import TP_SCALARS, WRITER_COLUMNS
-from tailpipe.tables.standardise import RECORD_SCHEMA, Recipe, filled_columns, reading_format, standardise
+from tailpipe.tables.standardise import Recipe, filled_columns, reading_format, standardise
 from tailpipe.tables.stored_schema import json_columns, table_schema
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def run_job(
 def run_packs(session: Session, recipe: Recipe, read: Reader, count: int, write: WriteJob) -> list[Fact]:
     """`read` gets the numbers of packs, below `count`, and gives records."""
     numbers = session.spark.range(0, count, 1, count)
-    records = numbers.mapInArrow(read, RECORD_SCHEMA)
+    records = numbers.mapInArrow(read, RECORD_DDL)
     facts = standardise(records, recipe).mapInArrow(write, FACTS_SCHEMA)
     return decode_facts(facts.toArrow().column("fact").to_pylist())
 

@@ -17,7 +17,8 @@ import msgspec
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.sources.artifact import Artifact, Mark, Recognising, Source
+from tailpipe.records import Mark
+from tailpipe.sources.artifact import Artifact, Recognising, Source
 from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, digest
 from tailpipe.times import Window

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,8 @@ import pyarrow.compute as pc
 from tailpipe.formats.format import Cut, Format
 from tailpipe.formats.lines import is_cut_off
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file
-from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS, DONE_POSITION, RECORDS_SCHEMA
+from tailpipe.records import Reading, closing_rows, record_batch
+from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS
 from tailpipe.times import Window
 
 # What says whether a reject is chosen, and by which slot.
@@ -47,7 +47,7 @@ class Choice:
 class RetryJob:
     """The function for `mapInArrow` that turns numbers of packs, which are files of quarantine, into records.
 
-    Records come as a source would give them, and behind those of a pack one note for each slot that it had.
+    Records come as a source would give them, and behind those of a pack one closing row for each slot that it had.
     """
 
     location: str
@@ -70,28 +70,17 @@ class RetryJob:
                 sizes = pc.binary_length(records.column("raw")).to_numpy()
                 size_bytes += np.bincount(slots, sizes, minlength=len(rows)).astype(np.int64)
                 yield records
-        seen = np.flatnonzero(rows)
-        if len(seen):
-            yield _notes(seen.tolist(), rows[seen].tolist(), size_bytes[seen].tolist())
+        seen = np.flatnonzero(rows).tolist()
+        if seen:
+            yield closing_rows({slot: Reading(int(rows[slot]), int(size_bytes[slot])) for slot in seen})
 
     def _records(self, rejects: pa.Table) -> Iterator[pa.RecordBatch]:
         slots = self.choice.slots_of(rejects)
         chosen = rejects.filter(slots.is_valid())
         raw = _array(chosen.column("raw"))
         cut = self._settled(Cut(raw, _array(chosen.column("position")), self.format.refusals(raw)))
-        nothing = pa.nulls(len(raw), pa.string())
-        records = pa.RecordBatch.from_arrays(
-            [
-                cut.raw,
-                slots.drop_null(),
-                _array(chosen.column("entry")),
-                cut.position,
-                cut.reason,
-                nothing if cut.original is None else cut.original,
-                nothing if cut.extra is None else cut.extra,
-            ],
-            schema=RECORDS_SCHEMA,
-        )
+        places = {"artifact": slots.drop_null(), "entry": _array(chosen.column("entry"))}
+        records = record_batch(vars(cut) | places)
         share = max(1, -(-raw.nbytes // BATCH_BYTES))
         step = max(1, min(BATCH_ROWS, -(-records.num_rows // share)))
         for start in range(0, records.num_rows, step):
@@ -101,21 +90,6 @@ class RetryJob:
         settle = getattr(self.format, "settled", None)
         settled: Cut = settle(cut) if settle else cut
         return settled
-
-
-def _notes(slots: Sequence[int], rows: Sequence[int], size_bytes: Sequence[int]) -> pa.RecordBatch:
-    texts = [json.dumps({"rows": n, "bytes": size}) for n, size in zip(rows, size_bytes, strict=True)]
-    count = len(texts)
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array(texts, pa.string()),
-            pa.array(slots, pa.int32()),
-            pa.nulls(count, pa.string()),
-            pa.repeat(pa.scalar(DONE_POSITION, pa.int64()), count),
-            *[pa.nulls(count, pa.string())] * 3,
-        ],
-        schema=RECORDS_SCHEMA,
-    )
 
 
 def _array(values: Any) -> Any:

@@ -48,7 +48,7 @@ class RetryTally:
                 case RejectsFact():
                     self.rejects.append(fact)
                 case ReadFact():
-                    self.counts[artifacts[fact.slot].prefix].read += fact.rows
+                    self.counts[artifacts[fact.slot].prefix].read += fact.reading.rows
                 case RowsFact():
                     self._add_rows(self.counts[artifacts[fact.slot].prefix], fact)
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tailpipe.records import CLOSING_POSITION
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -41,8 +43,8 @@ class SpoolWriter:
     def count(self, batch: pa.RecordBatch) -> None:
         import pyarrow.compute as pc
 
-        trailers = batch.filter(pc.less(batch.column("position"), 0))
-        done = trailers.column("artifact").to_pylist()
+        is_closing = pc.equal(batch.column("position"), CLOSING_POSITION)
+        done = batch.column("artifact").filter(is_closing).to_pylist()
         size = sum(self._sizes.get(slot, 0) for slot in done)
         self._counts += Counts(len(done), size, batch.num_rows - len(done))
         if time.monotonic() - self._written > _EVERY_SECONDS:

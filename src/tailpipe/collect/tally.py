@@ -17,6 +17,7 @@ from tailpipe.collect.target import Target
 from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.manifest import KnownArtifact
+from tailpipe.records import Reading
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN = datetime.min.replace(tzinfo=UTC) - _EPOCH
@@ -42,7 +43,7 @@ class UnitTally:
     restarted: list[PlannedArtifact] = field(default_factory=list)
     replacement: Replacement = field(default_factory=Replacement)
 
-    def add(self, planned: PlannedArtifact, target: Target, read: ReadFact, counts: RowsFact) -> None:
+    def add(self, planned: PlannedArtifact, target: Target, read: Reading, counts: RowsFact) -> None:
         """One artifact that was read to its end."""
         known = planned.record.stored if planned.record and planned.action is Action.WIDEN else 0
         rows = Rows(
@@ -57,7 +58,7 @@ class UnitTally:
         self.by_artifact[planned.key] = rows
         self.raw_bytes += read.size_bytes
         self.records.append(_record(target, planned, read, rows, counts, self.run, self.now))
-        if read.restarted:
+        if read.is_restarted:
             self.restarted.append(planned)
 
     def left(self) -> tuple[PlannedArtifact, ...]:
@@ -121,7 +122,7 @@ def add_facts(
 
     A job that was stopped has left artifacts out.
     """
-    reads: dict[int, ReadFact] = {}
+    reads: dict[int, Reading] = {}
     errors: dict[int, str] = {}
     counts: dict[int, RowsFact] = {}
     for fact in facts:
@@ -131,7 +132,7 @@ def add_facts(
             case RejectsFact():
                 tallies[fact.unit].rejects.append(fact)
             case ReadFact():
-                reads[fact.slot] = fact
+                reads[fact.slot] = fact.reading
             case ErrorFact():
                 errors[fact.slot] = fact.message
             case RowsFact():
@@ -166,7 +167,7 @@ def _sum(a: RowsFact | None, b: RowsFact) -> RowsFact:
 def _record(
     target: Target,
     planned: PlannedArtifact,
-    read: ReadFact,
+    read: Reading,
     rows: Rows,
     span: RowsFact,
     run: str,
@@ -191,12 +192,12 @@ def _record(
         size_bytes=artifact.size_bytes,
         span=artifact.span,
         kept=planned.kept,
-        offset=read.offset,
-        position=read.position,
-        head=read.head,
-        tail=read.tail,
-        open_bytes=read.open_bytes,
-        waiting_bytes=read.held_bytes,
+        offset=read.mark.offset,
+        position=read.mark.position,
+        head=read.mark.head,
+        tail=read.mark.tail,
+        open_bytes=read.mark.open_bytes,
+        waiting_bytes=read.waiting_bytes,
         constants=artifact_constants(artifact),
         rows=total.read,
         stored=total.stored,

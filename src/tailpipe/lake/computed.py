@@ -102,7 +102,7 @@ class Computer:
 
 
 def _is_row(batch: pa.RecordBatch) -> Any:
-    """What is neither a closing note of the reader nor rejected."""
+    """What is neither a closing row of the reader nor rejected."""
     return pc.and_(pc.greater_equal(batch.column(POSITION), 0), batch.column(REASON).is_null())
 
 

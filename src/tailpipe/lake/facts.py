@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from tailpipe.records import Reading
 from tailpipe.times import Window
 
 FACTS_SCHEMA = "fact string"
@@ -69,23 +70,8 @@ class RowsFact(msgspec.Struct, frozen=True, tag="rows"):
 
 
 class ReadFact(msgspec.Struct, frozen=True, tag="read"):
-    """One artifact was read to its end: how many records and decompressed bytes that gave, and where it ended.
-
-    `offset`, `position`, `head`, `tail` and `open_bytes` mark the end as `sources.artifact.Mark` does. `held_bytes` are
-    those after the last line end, which wait for theirs. `restarted` says that the last line of the reading before went
-    on, and was read once more.
-    """
-
     slot: int
-    rows: int
-    size_bytes: int
-    offset: int = 0
-    position: int = 0
-    head: str = ""
-    tail: str = ""
-    open_bytes: int = 0
-    held_bytes: int = 0
-    restarted: bool = False
+    reading: Reading
 
 
 class ErrorFact(msgspec.Struct, frozen=True, tag="error"):

@@ -5,7 +5,6 @@ No shuffle and no rename: files get their final, unique names at once, and count
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import astuple, dataclass, field
@@ -39,6 +38,7 @@ from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.folder_limit import FolderLimit
 from tailpipe.lake.paths import hive_folder
 from tailpipe.lake.rejects import Quarantine
+from tailpipe.records import Failed, Reading, decode_closing
 from tailpipe.tables.computing import NOTHING, Computing
 from tailpipe.tables.standard import (
     ARTIFACT,
@@ -52,8 +52,6 @@ from tailpipe.tables.standard import (
 )
 from tailpipe.tables.types import arrow_type
 
-# The position of a closing note about an artifact that was read to its end; other notes tell an error.
-READ_DONE = -1
 MAX_OPEN_FILES = 64
 MIN_SLICE_ROWS = 64
 MAX_PICKED_KEYS = 32
@@ -166,13 +164,13 @@ class _Task:
         )
 
     def take(self, batch: pa.RecordBatch) -> None:
-        """Copies no row that is kept: closing notes and rejects are picked out, the rest is cut into slices."""
+        """Copies no row that is kept: closing rows and rejects are picked out, the rest is cut into slices."""
         slots = batch.column(ARTIFACT).to_numpy()
-        is_note = batch.column(POSITION).to_numpy() < 0
+        is_closing = batch.column(POSITION).to_numpy() < 0
         reasons = batch.column(REASON)
-        is_kept = ~is_note
-        if is_note.any():
-            self._take_notes(batch.filter(pa.array(is_note)))
+        is_kept = ~is_closing
+        if is_closing.any():
+            self._take_closing(batch.filter(pa.array(is_closing)))
         if reasons.null_count < len(reasons):
             is_kept &= reasons.is_null().to_numpy(zero_copy_only=False)
             self._take_rejects(batch.filter(reasons.is_valid()))
@@ -194,14 +192,14 @@ class _Task:
         np.minimum.at(self.oldest, slots, moments)
         np.maximum.at(self.newest, slots, moments)
 
-    def _take_notes(self, batch: pa.RecordBatch) -> None:
-        columns = (batch.column(name).to_pylist() for name in (ARTIFACT, POSITION, RAW))
-        for slot, kind, text in zip(*columns, strict=True):
-            report = json.loads(text)
-            if kind == READ_DONE:
-                self.facts.append(_read_fact(slot, report))
-            else:
-                self.facts.append(ErrorFact(slot, report["error"]))
+    def _take_closing(self, batch: pa.RecordBatch) -> None:
+        columns = (batch.column(name).to_pylist() for name in (ARTIFACT, RAW))
+        for slot, text in zip(*columns, strict=True):
+            match decode_closing(text):
+                case Reading() as reading:
+                    self.facts.append(ReadFact(slot, reading))
+                case Failed(message):
+                    self.facts.append(ErrorFact(slot, message))
 
     def _take_rejects(self, batch: pa.RecordBatch) -> None:
         is_new = ~self.rereads[_slots(batch)]
@@ -392,21 +390,6 @@ class _Task:
         if not self.stored[slot]:
             return RowsFact(slot, *counts, oldest=oldest, newest=newest)
         return RowsFact(slot, *counts, int(self.first[slot]), int(self.last[slot]), oldest, newest)
-
-
-def _read_fact(slot: int, report: dict[str, Any]) -> ReadFact:
-    return ReadFact(
-        slot,
-        report["rows"],
-        report["bytes"],
-        offset=report.get("offset", 0),
-        position=report.get("position", 0),
-        head=report.get("head", ""),
-        tail=report.get("tail", ""),
-        open_bytes=report.get("open_bytes", 0),
-        held_bytes=report.get("held_bytes", 0),
-        restarted=report.get("restarted", False),
-    )
 
 
 def _slots(batch: pa.RecordBatch) -> Numbers:

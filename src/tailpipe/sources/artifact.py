@@ -10,23 +10,8 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 import msgspec
 
+from tailpipe.records import Mark
 from tailpipe.times import Window
-
-
-@dataclass(frozen=True)
-class Mark:
-    """How far the plain (unpacked) content of an artifact was read, and how to know that content again.
-
-    `offset` counts plain bytes, `position` is that of the last line before it. `head` and `tail` are hashes of
-    the first and of the last bytes before the offset. `open_bytes` is not zero where the last line was taken without
-    its end and gave one record: so many bytes of it lie before the offset.
-    """
-
-    offset: int
-    position: int
-    head: str
-    tail: str
-    open_bytes: int = 0
 
 
 class Artifact(msgspec.Struct, frozen=True, gc=False):

@@ -10,7 +10,8 @@ from typing import BinaryIO
 
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.text import MAX_RECORD_BYTES
-from tailpipe.sources.artifact import Artifact, Mark
+from tailpipe.records import Mark
+from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.decompress import CHUNK_BYTES, peek, read_chunks
 from tailpipe.sources.entries import Entry, Plain, Unread, entries_of, unpack
 from tailpipe.sources.fingerprint import HEAD_BYTES, Watch, can_read_on, digest
@@ -26,14 +27,14 @@ _MARK_BYTES = (b"\xef", b"\xfe", b"\xff")
 class Content:
     """`watch` has seen what lies before the first of `plain.chunks`, and sees them as they are taken.
 
-    Positions of records count on from that of `start`. `held_bytes` come after the last chunk and wait. `is_restarted`
-    says that the last line before the artifact's mark goes on after it, and comes once more.
+    Positions of records count on from that of `start`. `waiting_bytes` come after the last chunk. `is_restarted` says
+    that the last line before the artifact's mark goes on after it, and comes once more.
     """
 
     plain: Plain
     watch: Watch
     start: Mark
-    held_bytes: int = 0
+    waiting_bytes: int = 0
     is_restarted: bool = False
 
     def entries(self) -> Iterator[Entry | Unread]:
@@ -51,14 +52,14 @@ def open_content(stream: BinaryIO, artifact: Artifact, is_whole: IsWhole = lambd
     if start.offset and plain.archive:
         raise ArtifactError(f"{artifact.location}: an archive cannot be read from its middle")
     end = _end(stream, plain, artifact, is_whole)
-    held_bytes = 0 if end is None else artifact.size_bytes - end
+    waiting_bytes = 0 if end is None else artifact.size_bytes - end
     head, chunks = peek(_up_to(end, plain.chunks, watch))
     is_restarted = bool(head) and not watch.is_at_line_end and _line_end(head, watch) is None
     if is_restarted:
         plain, watch, start = _at_open_line(stream, artifact.location, start)
         head, chunks = peek(_up_to(end, plain.chunks, watch))
     return Content(
-        plain.with_chunks(_from_next_line(head, chunks, watch)), watch, start, held_bytes, is_restarted
+        plain.with_chunks(_from_next_line(head, chunks, watch)), watch, start, waiting_bytes, is_restarted
     )
 
 

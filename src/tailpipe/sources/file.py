@@ -15,7 +15,8 @@ from typing import BinaryIO, cast
 from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import SourceConfig
 from tailpipe.errors import ArtifactError, ConfigError, Problem
-from tailpipe.sources.artifact import Artifact, Listed, Mark, Skipped, Unlisted
+from tailpipe.records import Mark
+from tailpipe.sources.artifact import Artifact, Listed, Skipped, Unlisted
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
 from tailpipe.sources.listed_file import ListedFile, open_file, version_of

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from tailpipe.sources.artifact import Mark
+from tailpipe.records import Mark
 
 HEAD_BYTES = 4096
 

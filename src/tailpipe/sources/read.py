@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,29 +15,22 @@ from tailpipe.errors import TailpipeError, system_message
 from tailpipe.formats.format import DOCUMENT, LINES, Cut, Format, is_whole_line
 from tailpipe.formats.lines import refused
 from tailpipe.formats.text import MAX_RECORD_BYTES, valid_utf8
-from tailpipe.sources.artifact import Artifact, Mark, Source
+from tailpipe.records import (
+    CLOSING_POSITION,
+    UNREAD_POSITION,
+    Closing,
+    Failed,
+    Mark,
+    Reading,
+    encode_closing,
+    record_batch,
+)
+from tailpipe.sources.artifact import Artifact, Source
 from tailpipe.sources.content import Content, open_content
 from tailpipe.sources.entries import Unread
 
 BATCH_BYTES = 2 * 1024 * 1024
 BATCH_ROWS = 16 * 1024
-
-# Of a reject that is no record of the file; those count from 1.
-UNREAD_POSITION = 0
-DONE_POSITION = -1
-ERROR_POSITION = -2
-
-RECORDS_SCHEMA = pa.schema(
-    [
-        ("raw", pa.string()),
-        ("artifact", pa.int32()),
-        ("entry", pa.string()),
-        ("position", pa.int64()),
-        ("reason", pa.string()),
-        ("original", pa.string()),
-        ("extra", pa.string()),
-    ]
-)
 
 
 @dataclass(frozen=True)
@@ -52,12 +45,9 @@ class Piece:
 def read_artifacts(
     source: Source, format: Format, artifacts: Iterable[tuple[int, Artifact]]
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of RECORDS_SCHEMA. Each artifact's records are followed by one trailer row.
+    """Batches of records; those of each artifact are followed by its closing row.
 
-    The trailer's position is -1 and its raw a JSON object when the artifact was read to its end: `rows` and `bytes`
-    (decompressed) of this reading, the fields of the mark to read on from, `held_bytes` that wait for their line end,
-    and `restarted`: whether the line before the artifact's start went on, so that it was read once more. It is -2
-    and `{"error": …}` when it was not; the artifacts after it are read all the same.
+    Where one could not be read to its end, the artifacts after it are read all the same.
     """
     return _batches(
         piece for number, artifact in artifacts for piece in _pieces(source, format, number, artifact)
@@ -82,14 +72,13 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
                     cut = _placed(cut, content.start.position)
                     last_position = cut.position[-1].as_py() if len(cut.position) else last_position
                     yield Piece(number, entry, cut)
-    # Whatever breaks one artifact must not stop the others: the driver fails its unit by the trailer.
+    # Whatever breaks one artifact must not stop the others: the driver fails its unit by the closing row.
     except Exception as error:
-        yield _trailer(number, ERROR_POSITION, {"error": _sentence(artifact, error)})
+        yield _closing(number, Failed(_sentence(artifact, error)))
         return
     end = _end_mark(content, getattr(format, "shape", DOCUMENT), last_position)
     size_bytes = count.total if content.plain.archive else end.offset - content.start.offset
-    facts = {"held_bytes": content.held_bytes, "restarted": content.is_restarted}
-    yield _trailer(number, DONE_POSITION, {"rows": rows, "bytes": size_bytes, **vars(end), **facts})
+    yield _closing(number, Reading(rows, size_bytes, end, content.waiting_bytes, content.is_restarted))
 
 
 def _end_mark(content: Content, shape: str, last_position: int) -> Mark:
@@ -98,7 +87,11 @@ def _end_mark(content: Content, shape: str, last_position: int) -> Mark:
     if end.offset == content.start.offset:
         return end
     is_a_record = shape == LINES and last_position == end.position and not content.plain.archive
-    return end if is_a_record and end.open_bytes <= MAX_RECORD_BYTES else replace(end, open_bytes=0)
+    return (
+        end
+        if is_a_record and end.open_bytes <= MAX_RECORD_BYTES
+        else msgspec.structs.replace(end, open_bytes=0)
+    )
 
 
 def _placed(cut: Cut, last_position: int) -> Cut:
@@ -125,10 +118,10 @@ def _sentence(artifact: Artifact, error: Exception) -> str:
     return text if artifact.location in text else f"{artifact.location}: {text}"
 
 
-def _trailer(number: int, position: int, content: dict[str, object]) -> Piece:
+def _closing(number: int, closing: Closing) -> Piece:
     cut = Cut(
-        raw=pa.array([json.dumps(content, ensure_ascii=False)], pa.string()),
-        position=pa.array([position], pa.int64()),
+        raw=pa.array([encode_closing(closing)], pa.string()),
+        position=pa.array([CLOSING_POSITION], pa.int64()),
         reason=pa.nulls(1, pa.string()),
     )
     return Piece(number, None, cut)
@@ -159,21 +152,22 @@ def _emit(pieces: list[Piece]) -> Iterator[pa.RecordBatch]:
 def _batch(pieces: list[Piece]) -> pa.RecordBatch:
     counts = [len(piece.cut.raw) for piece in pieces]
     numbers = np.repeat(np.array([piece.artifact for piece in pieces], np.int32), counts)
-    columns = [
-        pa.concat_arrays([piece.cut.raw for piece in pieces]),
-        pa.array(numbers),
-        _entries(pieces, counts),
-        pa.concat_arrays([piece.cut.position for piece in pieces]),
-        pa.concat_arrays([piece.cut.reason for piece in pieces]),
-        _texts([piece.cut.original for piece in pieces], counts),
-        _texts([piece.cut.extra for piece in pieces], counts),
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=RECORDS_SCHEMA)
+    return record_batch(
+        {
+            "raw": pa.concat_arrays([piece.cut.raw for piece in pieces]),
+            "artifact": pa.array(numbers),
+            "entry": _entries(pieces, counts),
+            "position": pa.concat_arrays([piece.cut.position for piece in pieces]),
+            "reason": pa.concat_arrays([piece.cut.reason for piece in pieces]),
+            "original": _texts([piece.cut.original for piece in pieces], counts),
+            "extra": _texts([piece.cut.extra for piece in pieces], counts),
+        }
+    )
 
 
-def _texts(parts: Sequence[pa.Array | None], counts: list[int]) -> pa.Array:
+def _texts(parts: Sequence[pa.Array | None], counts: list[int]) -> pa.Array | None:
     if all(part is None for part in parts):
-        return pa.nulls(sum(counts), pa.string())
+        return None
     return pa.concat_arrays(
         [
             pa.nulls(count, pa.string()) if part is None else part
@@ -182,9 +176,9 @@ def _texts(parts: Sequence[pa.Array | None], counts: list[int]) -> pa.Array:
     )
 
 
-def _entries(pieces: list[Piece], counts: list[int]) -> pa.Array:
+def _entries(pieces: list[Piece], counts: list[int]) -> pa.Array | None:
     if all(piece.entry is None for piece in pieces):
-        return pa.nulls(sum(counts), pa.string())
+        return None
     return pa.concat_arrays(
         [
             pa.repeat(pa.scalar(piece.entry, pa.string()), count)

@@ -1,7 +1,7 @@
 """Records become rows of a table: parse, read columns, fill tp_ columns, refuse bad rows.
 
 Each step takes rows and gives rows, uses native functions only and runs nothing. Rows whose position is negative
-are the reader's closing notes; they pass through untouched. What users' expressions compute is added by the writer;
+are the reader's closing rows; they pass through untouched. What users' expressions compute is added by the writer;
 fields that they read go along as text.
 """
 
@@ -34,9 +34,6 @@ from tailpipe.tables.values import ColumnValue, column_value
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-RECORD_SCHEMA = (
-    "raw string, artifact int, entry string, position bigint, reason string, original string, extra string"
-)
 REFUSED_BECAUSE = "tp_refused_because"
 
 # A day at each end of what dates can say is left out, so that rounding and zones never lead beyond.
@@ -71,7 +68,7 @@ class Recipe:
 
 
 def standardise(records: DataFrame, recipe: Recipe) -> DataFrame:
-    """`records` as RECORD_SCHEMA says; rows out have the columns that can hold a value, place, reason and raw."""
+    """`records` as `tailpipe.records` says; rows out have the columns that can hold a value, place, reason and raw."""
     present = [column for column in _columns(recipe) if _is_present(column, recipe)]
     parsed = _parse(records, recipe, present)
     columned = _read_columns(parsed, recipe, present)

@@ -14,10 +14,11 @@ from tailpipe.collect.run_report import snapshot
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix, row_id
-from tailpipe.lake.facts import ReadFact, RowsFact
+from tailpipe.lake.facts import RowsFact
 from tailpipe.lake.log import Change
 from tailpipe.lake.manifest import Failure, Header, KnownArtifact, Manifest, RunReport, windows_text
 from tailpipe.lake.state import PartitionState, fold, without
+from tailpipe.records import Failed, Reading, decode_closing
 from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window, day_window, days_between
 
@@ -132,7 +133,11 @@ class MemoryLake:
     def _read(self, plan: PartitionPlan, unit: Unit, now: datetime) -> _Reading:
         """A day fails as a whole, files without a day each alone."""
         records = {planned.key: _records(plan, planned) for planned in unit.artifacts}
-        broken = [item for item in unit.artifacts if "error" in json.loads(records[item.key][-1]["raw"])]
+        broken = [
+            item
+            for item in unit.artifacts
+            if isinstance(decode_closing(records[item.key][-1]["raw"]), Failed)
+        ]
         if broken and unit.day is not None:
             return _Reading(None, (unit.label,))
         tally = UnitTally(unit, "run", now)
@@ -164,7 +169,7 @@ class MemoryLake:
     def _judge(
         self, plan: PartitionPlan, tally: UnitTally, planned: PlannedArtifact, read: list[dict[str, Any]]
     ) -> Delivery:
-        *records, trailer = read
+        *records, closing = read
         feed = plan.target.feeds[planned.feed]
         prefix = stream_prefix(plan.target, feed.source.name, planned.identity)
         by_id = {row_id(prefix.encode(), record["position"]): record["raw"] for record in records}
@@ -182,7 +187,9 @@ class MemoryLake:
         counts = _counts(
             [moments[id] for id in rows], timed, len(records) - len(rows) - len(rejects), len(rejects)
         )
-        tally.add(planned, plan.target, _read_fact(json.loads(trailer["raw"])), counts)
+        reading = decode_closing(closing["raw"])
+        assert isinstance(reading, Reading)
+        tally.add(planned, plan.target, reading, counts)
         assert tally.rows.is_balanced
         replaced = {prefix: planned.record} if planned.action is Action.REPLACE and planned.record else {}
         return Delivery(Change("p", "", "", ""), rows, rejects, replaced)
@@ -219,15 +226,10 @@ def _without(records: dict[str, str], prefix: str) -> dict[str, str]:
 
 
 def _records(plan: PartitionPlan, planned: PlannedArtifact) -> list[dict[str, Any]]:
-    """With the trailer behind them."""
+    """With the closing row behind them."""
     feed = plan.target.feeds[planned.feed]
     batches = read_artifacts(feed.source, feed.format, [(0, planned.artifact)])
     return [row for batch in batches for row in batch.to_pylist()]
-
-
-def _read_fact(end: dict[str, Any]) -> ReadFact:
-    facts = {name: value for name, value in end.items() if name not in ("rows", "bytes")}
-    return ReadFact(0, end["rows"], end["bytes"], **facts)
 
 
 def _counts(stored: list[datetime | None], timed: list[datetime], outside: int, rejected: int) -> RowsFact:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from tailpipe.collect.retry_reading import Choice, RetryJob
 from tailpipe.formats.jsonl import JsonLines
 from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
+from tailpipe.records import CLOSING_POSITION, Reading, decode_closing
 from tailpipe.times import Window
 
 START = datetime(2024, 6, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ def test_slots_are_those_of_the_artifact_and_the_window(
     assert Choice(tuple(slots), window).slots_of(table).to_pylist() == expected
 
 
-def test_a_pack_gives_its_records_and_a_note_for_each_slot(tmp_path: Path) -> None:
+def test_a_pack_gives_its_records_and_a_closing_row_for_each_slot(tmp_path: Path) -> None:
     filesystem, base = table_filesystem(str(tmp_path))
     a, b = PREFIXES
     files = [
@@ -93,8 +93,9 @@ def test_a_pack_gives_its_records_and_a_note_for_each_slot(tmp_path: Path) -> No
         "JSON ends in the middle",
         "record is not a JSON object",
     ]
-    notes = {row["artifact"]: json.loads(row["raw"]) for row in found if row["position"] == -1}
-    assert notes == {0: {"rows": 1, "bytes": 1}, 1: {"rows": 2, "bytes": 10}}
+    closings = [row for row in found if row["position"] == CLOSING_POSITION]
+    said = {row["artifact"]: decode_closing(row["raw"]) for row in closings}
+    assert said == {0: Reading(1, 1), 1: Reading(2, 10)}
 
 
 @pytest.mark.parametrize(

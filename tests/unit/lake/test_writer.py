@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +29,7 @@ from tailpipe.lake.facts import (
     decode_facts,
 )
 from tailpipe.lake.writer import WriteJob
+from tailpipe.records import CLOSING_POSITION, Closing, Failed, Mark, Reading, encode_closing
 from tailpipe.times import Window
 
 START = datetime(2024, 6, 1, tzinfo=UTC)
@@ -80,7 +80,11 @@ def id_parts(prefix: str, entry: str | None, position: int) -> tuple[Any, pa.Arr
 
 
 def note(artifact: int, rows: int) -> dict[str, Any]:
-    return row(artifact=artifact, position=-1, raw=f'{{"rows": {rows}, "bytes": 10}}', tp_timestamp=None)
+    return closing(artifact, Reading(rows, 10))
+
+
+def closing(artifact: int, end: Closing) -> dict[str, Any]:
+    return row(artifact=artifact, position=CLOSING_POSITION, raw=encode_closing(end), tp_timestamp=None)
 
 
 PLACE_NAMES = ("artifact", "entry", "position", "reason", "raw")
@@ -280,18 +284,16 @@ def test_rejects_of_many_units_do_not_pile_up(tmp_path: Path) -> None:
         assert set(kept["artifact"].to_pylist()) == {f"{fact.unit[1:]}.log"}
 
 
-def test_closing_notes_become_facts(tmp_path: Path) -> None:
-    error = row(artifact=1, position=-2, raw='{"error": "b.log: cut short"}', tp_timestamp=None)
+def test_closing_rows_become_facts(tmp_path: Path) -> None:
+    error = closing(1, Failed("b.log: cut short"))
     facts = write(make_job(tmp_path, slot("a.log"), slot("b.log")), [row(), note(0, 1), error])
-    assert ReadFact(0, 1, 10) in facts
+    assert ReadFact(0, Reading(1, 10)) in facts
     assert ErrorFact(1, "b.log: cut short") in facts
 
 
-def test_the_mark_of_a_closing_note_is_handed_on(tmp_path: Path) -> None:
-    mark = {"offset": 8, "position": 3, "head": "h", "tail": "t", "held_bytes": 2}
-    closing = json.dumps({"rows": 1, "bytes": 10, **mark})
-    facts = write(make_job(tmp_path), [row(position=-1, raw=closing, tp_timestamp=None)])
-    assert facts == [ReadFact(0, 1, 10, offset=8, position=3, head="h", tail="t", held_bytes=2)]
+def test_all_that_a_closing_row_says_is_handed_on(tmp_path: Path) -> None:
+    reading = Reading(1, 10, Mark(8, 3, "h", "t", 1), waiting_bytes=2, is_restarted=True)
+    assert write(make_job(tmp_path), [closing(0, reading)]) == [ReadFact(0, reading)]
 
 
 def test_windows_keep_what_is_wanted_of_each_artifact(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +13,8 @@ import pyarrow as pa
 
 from tailpipe.config.values import SourceConfig
 from tailpipe.formats.jsonl import JsonLines
-from tailpipe.sources.artifact import Artifact, Mark
+from tailpipe.records import CLOSING_POSITION, Mark, decode_closing
+from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.file import FileSource, make
 from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window
@@ -25,13 +25,14 @@ Record = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Taken:
     records: list[Record]
-    ending: dict[str, Any]
+    ending: Any
 
     @property
     def mark(self) -> Mark:
-        return Mark(*(self.ending[name] for name in ("offset", "position", "head", "tail", "open_bytes")))
+        mark: Mark = self.ending.mark
+        return mark
 
 
 def source_of(path: Path) -> FileSource:
@@ -45,17 +46,17 @@ def listed(path: Path, start: Mark | None = None, waits: bool = False) -> Artifa
     return msgspec.structs.replace(artifact, start=start, waits_after=waits_after)
 
 
-def read(path: Path, start: Mark | None = None, waits: bool = False) -> Reading:
+def read(path: Path, start: Mark | None = None, waits: bool = False) -> Taken:
     return read_listed(listed(path, start, waits))
 
 
 # Lines need not be JSON: those that are not come out as records with a reason.
-def read_listed(artifact: Artifact) -> Reading:
+def read_listed(artifact: Artifact) -> Taken:
     source = source_of(Path(artifact.location))
     return gathered(read_artifacts(source, JsonLines(), [(0, artifact)]))
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Reading:
-    *rows, trailer = [row for batch in batches for row in batch.to_pylist()]
-    assert trailer["position"] < 0
-    return Reading([(row["raw"], row["position"]) for row in rows], json.loads(trailer["raw"]))
+def gathered(batches: Iterable[pa.RecordBatch]) -> Taken:
+    *rows, closing = [row for batch in batches for row in batch.to_pylist()]
+    assert closing["position"] == CLOSING_POSITION
+    return Taken([(row["raw"], row["position"]) for row in rows], decode_closing(closing["raw"]))

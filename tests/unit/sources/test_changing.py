@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from log_file import gathered, listed, read, read_listed, source_of
 
 from tailpipe.formats.jsonl import JsonLines
+from tailpipe.records import CLOSING_POSITION, Failed, decode_closing
 from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.fingerprint import digest
 from tailpipe.sources.read import read_artifacts
@@ -75,7 +76,7 @@ def test_a_compressed_file_that_grew_since_fails(tmp_path: Path) -> None:
     artifact = listed(path)
     with path.open("ab") as file:
         file.write(gzip.compress(b"two\n"))
-    assert read_listed(artifact).ending == {"error": f"{path}: the file changed after it was listed"}
+    assert read_listed(artifact).ending == Failed(f"{path}: the file changed after it was listed")
 
 
 @pytest.mark.parametrize(
@@ -100,11 +101,11 @@ def test_a_file_that_changed_since_it_was_listed_fails(
     change(path)
     reading = read_listed(artifact)
     assert reading.records == []
-    assert reading.ending == {"error": f"{path}: {expected}"}
+    assert reading.ending == Failed(f"{path}: {expected}")
 
 
-def closing_rows(path: Path, change: Callable[[Path], object]) -> list[dict[str, object]]:
-    """Trailers of a long file that is changed after its first batch was read, and of one beside it."""
+def closing_rows(path: Path, change: Callable[[Path], object]) -> list[Any]:
+    """What is said at the end of a long file that is changed after its first batch was read, and of one beside it."""
     other = path.with_name("other.log")
     path.write_bytes(LONG)
     other.write_bytes(b"one\n")
@@ -114,7 +115,7 @@ def closing_rows(path: Path, change: Callable[[Path], object]) -> list[dict[str,
     assert read_already.num_rows < 50_000
     change(path)
     rows = [row for batch in batches for row in batch.to_pylist()]
-    return [json.loads(row["raw"]) for row in rows if row["position"] < 0]
+    return [decode_closing(row["raw"]) for row in rows if row["position"] == CLOSING_POSITION]
 
 
 def append(path: Path) -> None:
@@ -125,8 +126,8 @@ def append(path: Path) -> None:
 def test_a_file_that_grows_while_it_is_read_gives_what_was_listed(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     first, _ = closing_rows(path, append)
-    assert (first["rows"], first["offset"], first["position"]) == (100_000, len(LONG), 100_000)
-    assert first["tail"] == digest(LONG[-4096:])
+    assert (first.rows, first.mark.offset, first.mark.position) == (100_000, len(LONG), 100_000)
+    assert first.mark.tail == digest(LONG[-4096:])
 
 
 @pytest.mark.parametrize(
@@ -145,13 +146,13 @@ def test_a_file_that_changes_while_it_is_read_fails_alone(
 ) -> None:
     path = tmp_path / "a.log"
     first, second = closing_rows(path, change)
-    assert first == {"error": f"{path}: the file changed while it was read"}
-    assert second["rows"] == 1
+    assert first == Failed(f"{path}: the file changed while it was read")
+    assert second.rows == 1
 
 
 def test_a_file_that_is_renamed_or_deleted_while_it_is_read_is_read_on(tmp_path: Path) -> None:
     first, second = closing_rows(tmp_path / "a.log", Path.unlink)
-    assert (first["rows"], second["rows"]) == (100_000, 1)
+    assert (first.rows, second.rows) == (100_000, 1)
 
 
 def test_a_reader_that_stops_early_is_not_told_of_changes(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_file import read, source_of
 
-from tailpipe.sources.artifact import Mark, Recognising
+from tailpipe.records import Failed, Mark
+from tailpipe.sources.artifact import Recognising
 from tailpipe.sources.fingerprint import HEAD_BYTES, Watch, can_read_on, digest
 
 TEXT = b"".join(b"line %d\n" % number for number in range(5000))
@@ -104,7 +105,7 @@ def test_content_that_was_replaced_is_not_read_on(log: tuple[Path, Mark]) -> Non
     path.write_bytes(TEXT[::-1] + TEXT)
     reading = read(path, mark)
     assert reading.records == []
-    assert reading.ending == {"error": f"{path}: the file is no longer the one that was listed"}
+    assert reading.ending == Failed(f"{path}: the file is no longer the one that was listed")
 
 
 def test_a_file_that_is_gone_or_is_a_folder_holds_nothing(log: tuple[Path, Mark]) -> None:
@@ -163,8 +164,8 @@ def test_an_archive_is_marked_by_its_own_bytes(
     path.write_bytes(wrap(stored))
     reading = read(path)
     assert len(reading.records) == 5000
-    assert (reading.mark.offset, reading.ending["bytes"]) == (len(stored), len(TEXT))
+    assert (reading.mark.offset, reading.ending.size_bytes) == (len(stored), len(TEXT))
     assert holds(path, reading.mark)
     assert source_of(path).head(str(path)) == stored[:HEAD_BYTES]
     assert not source_of(path).goes_on_at_line_end(str(path), reading.mark)
-    assert read(path, reading.mark).ending == {"error": f"{path}: an archive cannot be read from its middle"}
+    assert read(path, reading.mark).ending == Failed(f"{path}: an archive cannot be read from its middle")

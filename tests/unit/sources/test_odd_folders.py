@@ -14,7 +14,8 @@ from odd_folders import as_nobody, make_deep, make_odd
 
 from tailpipe.config.values import SourceConfig
 from tailpipe.errors import ArtifactError
-from tailpipe.sources.artifact import Artifact, Mark, Skipped, Unlisted
+from tailpipe.records import Mark
+from tailpipe.sources.artifact import Artifact, Skipped, Unlisted
 from tailpipe.sources.file import make
 from tailpipe.times import Window
 

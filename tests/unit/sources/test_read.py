@@ -11,10 +11,11 @@ import pyarrow as pa
 from tailpipe.config.values import SourceConfig
 from tailpipe.formats.json_document import JsonDocument
 from tailpipe.formats.jsonl import JsonLines
+from tailpipe.records import CLOSING_POSITION, Failed, Mark, Reading, decode_closing, record_schema
 from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.file import FileSource, make
 from tailpipe.sources.fingerprint import digest
-from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS, RECORDS_SCHEMA, read_artifacts
+from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS, read_artifacts
 from tailpipe.times import Window
 
 ALWAYS = Window(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC))
@@ -30,25 +31,24 @@ def rows(batches: list[pa.RecordBatch]) -> list[dict[str, object]]:
     return [row for batch in batches for row in batch.to_pylist()]
 
 
-def ends(content: bytes) -> dict[str, object]:
-    mark = {"offset": len(content), "head": digest(content), "tail": digest(content), "open_bytes": 0}
-    return {**mark, "held_bytes": 0, "restarted": False}
+def reading(records: int, content: bytes, position: int) -> Reading:
+    return Reading(records, len(content), Mark(len(content), position, digest(content), digest(content)))
 
 
 def test_records_and_a_closing_row_for_each_artifact(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"a":1}\n\nbroken\n')
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(b'{"a":2}\n'))
     batches = list(read_artifacts(listed(tmp_path)[0], JsonLines(), listed(tmp_path)[1]))
-    assert [batch.schema for batch in batches] == [RECORDS_SCHEMA]
+    assert [batch.schema for batch in batches] == [record_schema()]
     found = rows(batches)
     assert [(row["artifact"], row["position"], row["raw"]) for row in found if row["position"] != -1] == [
         (10, 1, '{"a":1}'),
         (10, 3, "broken"),
         (11, 1, '{"a":2}'),
     ]
-    assert [json.loads(str(row["raw"])) for row in (found[2], found[4])] == [
-        {"rows": 2, "bytes": 16, **ends(b'{"a":1}\n\nbroken\n'), "position": 3},
-        {"rows": 1, "bytes": 8, **ends(b'{"a":2}\n'), "position": 1},
+    assert [decode_closing(str(row["raw"])) for row in (found[2], found[4])] == [
+        reading(2, b'{"a":1}\n\nbroken\n', 3),
+        reading(1, b'{"a":2}\n', 1),
     ]
     assert [row["reason"] is not None for row in found] == [False, True, False, False, False]
 
@@ -61,15 +61,15 @@ def test_what_breaks_one_artifact_does_not_stop_the_others(tmp_path: Path) -> No
     (tmp_path / "2-gone").unlink()
     (tmp_path / "4-changed").write_bytes(b'{"a":2}\n')
     closing = {
-        row["artifact"]: json.loads(str(row["raw"]))
+        row["artifact"]: decode_closing(str(row["raw"]))
         for row in rows(list(read_artifacts(files, JsonLines(), artifacts)))
-        if row["position"] in (-1, -2)
+        if row["position"] == CLOSING_POSITION
     }
     assert closing == {
-        10: {"error": f"{tmp_path}/1-truncated.gz: gzip stream ends after {len(whole) // 2:,} bytes"},
-        11: {"error": f"{tmp_path}/2-gone: No such file or directory"},
-        12: {"rows": 1, "bytes": 8, **ends(b'{"a":1}\n'), "position": 1},
-        13: {"error": f"{tmp_path}/4-changed: the file changed after it was listed"},
+        10: Failed(f"{tmp_path}/1-truncated.gz: gzip stream ends after {len(whole) // 2:,} bytes"),
+        11: Failed(f"{tmp_path}/2-gone: No such file or directory"),
+        12: reading(1, b'{"a":1}\n', 1),
+        13: Failed(f"{tmp_path}/4-changed: the file changed after it was listed"),
     }
 
 

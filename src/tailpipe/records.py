@@ -1,0 +1,116 @@
+"""What travels from readers through the engine to writers: records, and behind those of an artifact a closing row.
+
+The closing row has CLOSING_POSITION, and in `raw` how the reading ended. Workers and commands that run no job import
+this module: it must stay light.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Types as Spark names them.
+_COLUMNS = {
+    "raw": "string",
+    "artifact": "int",
+    "entry": "string",
+    "position": "bigint",
+    "reason": "string",
+    "original": "string",
+    "extra": "string",
+}
+RECORD_DDL = ", ".join(f"{name} {type_}" for name, type_ in _COLUMNS.items())
+
+# Records of a file count from 1. A reject that is none of them has position 0.
+UNREAD_POSITION = 0
+CLOSING_POSITION = -1
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
+    """How far the plain (unpacked) content of an artifact was read, and how to know that content again.
+
+    `offset` counts plain bytes, `position` is that of the last line before it. `head` and `tail` are hashes of
+    the first and of the last bytes before the offset. `open_bytes` is not zero where the last line was taken without
+    its end and gave one record: so many bytes of it lie before the offset.
+    """
+
+    offset: int = 0
+    position: int = 0
+    head: str = ""
+    tail: str = ""
+    open_bytes: int = 0
+
+
+class Reading(msgspec.Struct, frozen=True, tag="read"):
+    """An artifact was read to its end: how many records and decompressed bytes that gave, and where it ended.
+
+    `waiting_bytes` follow the last line end and wait for theirs. `is_restarted` says that the line before the
+    artifact's start went on, and was read once more.
+    """
+
+    rows: int
+    size_bytes: int
+    mark: Mark = Mark()
+    waiting_bytes: int = 0
+    is_restarted: bool = False
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """An artifact could not be read to its end."""
+
+    message: str
+
+
+Closing = Reading | Failed
+
+
+@cache
+def record_schema() -> pa.Schema:
+    import pyarrow as pa
+
+    types = {"string": pa.string(), "int": pa.int32(), "bigint": pa.int64()}
+    return pa.schema([(name, types[type_]) for name, type_ in _COLUMNS.items()])
+
+
+def record_batch(columns: Mapping[str, Any]) -> pa.RecordBatch:
+    """Columns that are missing or None are null for all records."""
+    import pyarrow as pa
+
+    count = len(columns["raw"])
+    arrays = [columns.get(field.name) for field in record_schema()]
+    filled = [
+        pa.nulls(count, field.type) if array is None else array
+        for field, array in zip(record_schema(), arrays, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(filled, schema=record_schema())
+
+
+def closing_rows(closings: Mapping[int, Closing]) -> pa.RecordBatch:
+    """`closings` by the number of the artifact."""
+    import pyarrow as pa
+
+    return record_batch(
+        {
+            "raw": pa.array([encode_closing(closing) for closing in closings.values()], pa.string()),
+            "artifact": pa.array(list(closings), pa.int32()),
+            "position": pa.repeat(pa.scalar(CLOSING_POSITION, pa.int64()), len(closings)),
+        }
+    )
+
+
+def encode_closing(closing: Closing) -> str:
+    return msgspec.json.encode(closing).decode()
+
+
+def decode_closing(raw: str) -> Closing:
+    closing: Closing = _decoder.decode(raw)
+    return closing
+
+
+_decoder = msgspec.json.Decoder(Closing)
