@@ -16,6 +16,13 @@ _US_DATE = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*([Zz]|[+-]\d\d(:?\d\d)?)?")
 
+_MONTHS = {"Y": 12, "m": 1}
+_SPANS = {
+    "W": timedelta(weeks=1),
+    "d": timedelta(days=1),
+    "H": timedelta(hours=1),
+    "M": timedelta(minutes=1),
+}
 _UNITS = "Y years, m months, W weeks, d days, H hours, M minutes"
 _ACCEPTED = "Accepted: 2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024, or T-30d"
 
@@ -45,13 +52,24 @@ class Lookback:
     Days and longer units lead to the beginning of a UTC day, which is the unit of collection.
     """
 
-    months: int = 0
-    span: timedelta = timedelta()
-    is_of_days: bool = False
+    amount: int
+    unit: str
 
     def __rsub__(self, moment: datetime) -> datetime:
-        before = _months_before(moment, self.months) - self.span
+        before = _months_before(moment, self.amount * _MONTHS.get(self.unit, 0)) - self.span
         return midnight(before.date()) if self.is_of_days else before
+
+    @property
+    def span(self) -> timedelta:
+        """What it has besides months."""
+        return self.amount * _SPANS.get(self.unit, timedelta())
+
+    @property
+    def is_of_days(self) -> bool:
+        return self.unit not in "HM"
+
+    def __str__(self) -> str:
+        return f"{self.amount}{self.unit}"
 
 
 def parse_lookback(text: str) -> Lookback:
@@ -62,13 +80,14 @@ def parse_lookback(text: str) -> Lookback:
             f'"{text}" is not a length of time. Accepted: a number and a unit, such as 30d ({_UNITS}).',
             _unit_hint(text),
         )
-    amount, unit = int(match[1]), match[2]
+    lookback = Lookback(int(match[1]), match[2])
     try:
-        return _lookback(amount, unit)
+        _ = lookback.span
     except OverflowError:
         raise UsageError(
             f'"{text}" is further back than the calendar goes.', "use a smaller number"
         ) from None
+    return lookback
 
 
 def parse_moment(text: str, *, now: datetime, is_end: bool = False) -> datetime:
@@ -132,22 +151,6 @@ def subtract(window: Window, covered: Iterable[Window]) -> tuple[Window, ...]:
         start = cover.end
     missing.append(Window(start, window.end))
     return tuple(part for part in missing if not part.is_empty)
-
-
-def _lookback(amount: int, unit: str) -> Lookback:
-    match unit:
-        case "Y":
-            return Lookback(months=12 * amount, is_of_days=True)
-        case "m":
-            return Lookback(months=amount, is_of_days=True)
-        case "W":
-            return Lookback(span=timedelta(weeks=amount), is_of_days=True)
-        case "d":
-            return Lookback(span=timedelta(days=amount), is_of_days=True)
-        case "H":
-            return Lookback(span=timedelta(hours=amount))
-        case _:
-            return Lookback(span=timedelta(minutes=amount))
 
 
 def _months_before(moment: datetime, months: int) -> datetime:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
-from tailpipe.collect.limits import RejectLimit
 from tailpipe.collect.messages import engine_message
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import Action, PartitionPlan, Unit
@@ -20,6 +19,7 @@ from tailpipe.collect.replacement import remove_replaced
 from tailpipe.collect.settle import Limits, judge, whole_failed
 from tailpipe.collect.stopping import Stopping, read_together, run_stoppable
 from tailpipe.collect.tally import UnitTally, add_facts
+from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.log import Change, TableLog, stored_columns

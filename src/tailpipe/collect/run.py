@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tailpipe.collect.events import Watcher
-from tailpipe.collect.limits import RejectLimit, parse_reject_limit
 from tailpipe.collect.outcome import (
     LAKE,
     UNEXPECTED,
@@ -28,6 +27,7 @@ from tailpipe.collect.plan import PartitionPlan, plan_partition
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons
+from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
@@ -36,7 +36,7 @@ from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.lake.paths import table_location
 from tailpipe.lake.table_deletion import remove_deleted
 from tailpipe.tables.stored_schema import table_schema
-from tailpipe.times import Window, parse_lookback
+from tailpipe.times import Lookback, Window
 
 MAX_ATTEMPTS = 5
 
@@ -45,18 +45,17 @@ MAX_ATTEMPTS = 5
 class Defaults:
     """What the workspace says for partitions that say nothing."""
 
-    lookback: str | None = None
-    lateness: str | None = None
-    max_rejects: str | None = None
+    lookback: Lookback | None = None
+    lateness: Lookback | None = None
+    max_rejects: RejectLimit | None = None
 
     def horizons(self, partition: PartitionConfig) -> Horizons:
         lookback = partition.lookback or self.lookback or DEFAULT_LOOKBACK
         lateness = partition.lateness or self.lateness or DEFAULT_LATENESS
-        return Horizons(parse_lookback(lookback), parse_lookback(lateness))
+        return Horizons(lookback, lateness)
 
     def reject_limit(self, partition: PartitionConfig) -> RejectLimit | None:
-        text = partition.max_rejects or self.max_rejects
-        return parse_reject_limit(text) if text else None
+        return partition.max_rejects or self.max_rejects
 
 
 @dataclass

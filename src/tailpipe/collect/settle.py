@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from tailpipe.collect.limits import RejectLimit
 from tailpipe.collect.outcome import UnitFailed
 from tailpipe.collect.plan import ArtifactKey, PlannedArtifact, Unit
 from tailpipe.collect.tally import UnitTally
+from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.lake.folder_limit import refusal
 from tailpipe.lake.manifest import KnownArtifact
 
@@ -108,7 +108,7 @@ def _over_limit(limit: RejectLimit, records: Iterable[KnownArtifact]) -> str | N
     rejected, read = map(sum, zip(*((record.rejected, record.rows) for record in records), strict=True))
     if not limit.is_exceeded(rejected, read):
         return None
-    return f"{rejected:,} of {read:,} records were rejected, which is more than max_rejects = {limit.text}"
+    return f"{rejected:,} of {read:,} records were rejected, which is more than max_rejects = {limit}"
 
 
 def _folders(tally: UnitTally, limits: Limits) -> dict[ArtifactKey, str]:

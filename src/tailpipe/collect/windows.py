@@ -12,8 +12,8 @@ from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState, believed, without
 from tailpipe.times import Lookback, Window, merge, subtract
 
-DEFAULT_LOOKBACK = "30d"
-DEFAULT_LATENESS = "2d"
+DEFAULT_LOOKBACK = Lookback(30, "d")
+DEFAULT_LATENESS = Lookback(2, "d")
 START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
 # Rows without an asked-for end are kept whatever their date, so that a file need not be read again for them.
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)

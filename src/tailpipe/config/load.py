@@ -6,14 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 from tailpipe.config.directories import config_files
 from tailpipe.config.schema import Catalog
 from tailpipe.config.values import Config
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def load(
@@ -21,7 +17,6 @@ def load(
     catalog: Catalog,
     *,
     environment: Mapping[str, str],
-    variables: Mapping[str, Any] = _NOTHING,
     now: datetime,
 ) -> Config:
     """Reads every `*.tpc` file; later directories win. Whatever is wrong costs its block and is told in the result.
@@ -37,7 +32,7 @@ def load(
     files = config_files(directories)
     report = Report()
     declarations = declare(read_files(files, report), report)
-    config = resolve(declarations, catalog, Given(environment, variables, now), report)
+    config = resolve(declarations, catalog, Given(environment, now), report)
     return replace(
         config,
         files=tuple(str(path) for _, path in files),

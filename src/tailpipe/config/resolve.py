@@ -14,7 +14,7 @@ from tailpipe.config.blocks.partition import PartitionReader, identify_partition
 from tailpipe.config.blocks.source import SourceReader
 from tailpipe.config.blocks.table import read_tables
 from tailpipe.config.blocks.variable import check_variables
-from tailpipe.config.blocks.workspace import read_plugins, read_workspaces
+from tailpipe.config.blocks.workspace import check_plugins, read_workspaces
 from tailpipe.config.declarations import Declarations
 from tailpipe.config.language.evaluate import Evaluator
 from tailpipe.config.language.limits import Budget
@@ -34,7 +34,6 @@ class Given:
     """What comes from outside the files."""
 
     environment: Mapping[str, str]
-    variables: Mapping[str, Any]
     now: datetime
 
 
@@ -58,7 +57,7 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
     budget = Budget()
     scope = _scope(declarations, variables, references, given, report, budget)
     reader = BlockReader(Evaluator(scope, given.environment, given.now, budget=budget), report)
-    check_variables(variables, given.variables, report)
+    check_variables(variables, report)
 
     format_blocks = identify_formats(declarations.blocks["format"], catalog.format_types, reader)
     references["format"].update(format_blocks)
@@ -77,7 +76,7 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
     found_tables = read_tables(blocks["table"], sources.formats, catalog, reader)
     partitions = PartitionReader(sources, top_level, found_tables, reader).read(partition_blocks)
     workspaces = read_workspaces(settings["workspace"], reader)
-    plugins = read_plugins(settings["plugin"], reader)
+    check_plugins(settings["plugin"], reader)
     scope.compute_all()
 
     def usable(kind: str, blocks: Mapping[Key, Value]) -> dict[Key, Value]:
@@ -91,7 +90,6 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         tables=usable("table", found_tables),
         partitions=usable("partition", partitions),
         workspaces=usable("workspace", workspaces),
-        plugins=plugins,
         damaged_formats=tuple(each for key, each in formats.items() if ("format", key) in report.broken),
         damaged_sources=tuple(each for key, each in top_level.items() if ("source", key) in report.broken),
         damaged_tables={
@@ -119,7 +117,7 @@ def _scope(
         evaluator = Evaluator(scope, given.environment, given.now, budget=budget)
         if root == "local":
             return evaluator.evaluate_whole(declarations.locals[name].value)
-        return variable_value(name, variables[name], given.variables, given.environment, evaluator)
+        return variable_value(name, variables[name], given.environment, evaluator)
 
     positions = {("var", name): block.position for name, block in variables.items()}
     positions.update({("local", name): local.position for name, local in declarations.locals.items()})

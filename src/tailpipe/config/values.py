@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.errors import Position, Problem
+from tailpipe.times import Lookback
 
 DEFAULT_WORKSPACE = "default"
 
@@ -91,9 +93,9 @@ class PartitionConfig:
     sources: tuple[SourceConfig, ...] = ()
     filter: str | None = None
     tp_index: str | None = None
-    lookback: str | None = None
-    lateness: str | None = None
-    max_rejects: str | None = None
+    lookback: Lookback | None = None
+    lateness: Lookback | None = None
+    max_rejects: RejectLimit | None = None
     plugin: str | None = None
     description: str = ""
     position: Position | None = None
@@ -116,9 +118,9 @@ class WorkspaceConfig:
     spark_config: Mapping[str, str] = field(default_factory=dict)
     memory_max_mb: int | None = None
     cores: int | None = None
-    lookback: str | None = None
-    lateness: str | None = None
-    max_rejects: str | None = None
+    lookback: Lookback | None = None
+    lateness: Lookback | None = None
+    max_rejects: RejectLimit | None = None
     position: Position | None = None
 
 
@@ -138,7 +140,6 @@ class Config:
     tables: Mapping[str, TableConfig] = field(default_factory=dict)
     partitions: Mapping[tuple[str, str], PartitionConfig] = field(default_factory=dict)
     workspaces: Mapping[str, WorkspaceConfig] = field(default_factory=dict)
-    plugins: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     broken: Mapping[tuple[str, tuple[str, ...]], tuple[Problem, ...]] = field(default_factory=dict)

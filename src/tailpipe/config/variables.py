@@ -29,15 +29,9 @@ class VariableType:
         return f"{self.name}({self.items})" if self.items else self.name
 
 
-def variable_value(
-    name: str, block: Block, given: Mapping[str, Any], environment: Mapping[str, str], evaluator: Evaluator
-) -> Any:
-    """What the caller gave, else the environment, else the default; raises EvaluationError."""
+def variable_value(name: str, block: Block, environment: Mapping[str, str], evaluator: Evaluator) -> Any:
+    """What the environment says, else the default; raises EvaluationError."""
     type_ = _type_of(block)
-    if name in given:
-        return _from_outside(
-            given[name], type_, f'the value given for variable "{name}"', block.position, evaluator
-        )
     for prefix in ENVIRONMENT_PREFIXES:
         if prefix + name in environment:
             return _from_outside(environment[prefix + name], type_, prefix + name, block.position, evaluator)

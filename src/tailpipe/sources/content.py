@@ -38,7 +38,7 @@ class Content:
     is_restarted: bool = False
 
     def entries(self) -> Iterator[Entry | Unread]:
-        """As `open_entries` gives them. All bytes have been seen when they end, also those that nobody took."""
+        """As `entries_of` gives them. All bytes have been seen when they end, also those that nobody took."""
         return entries_of(self.plain)
 
 

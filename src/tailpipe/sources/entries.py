@@ -64,15 +64,6 @@ class Plain:
         return replace(self, chunks=chunks)
 
 
-def open_entries(stream: BinaryIO, name: str) -> Iterator[Entry | Unread]:
-    """(entry name, plain chunks) pairs, in stored order; the name is None unless an archive holds the file.
-
-    Each entry's chunks must be read before the next entry is asked for. Only regular files come out of
-    archives; a name that would leave the archive's folder is refused. What follows packed data comes behind its entry.
-    """
-    yield from entries_of(unpack(read_chunks(stream), name))
-
-
 def unpack(chunks: Iterator[bytes], name: str, depth: int = 0) -> Plain:
     trailing: list[Trailing] = []
     while depth <= _DEEPEST_NESTING:
@@ -87,7 +78,12 @@ def unpack(chunks: Iterator[bytes], name: str, depth: int = 0) -> Plain:
 
 
 def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry | Unread]:
-    """All chunks have been taken when they end, also those that nobody needed."""
+    """(entry name, plain chunks) pairs, in stored order; the name is None unless an archive holds the file.
+
+    Each entry's chunks must be read before the next entry is asked for. Only regular files come out of archives; a name
+    that would leave the archive's folder is refused. What follows packed data comes behind its entry. All chunks have
+    been taken when they end, also those that nobody needed.
+    """
     if plain.archive == "zip":
         yield from _zip_entries(plain, entry)
     elif plain.archive == "tar":

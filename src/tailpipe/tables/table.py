@@ -18,7 +18,6 @@ class Column:
     `expression` is Spark SQL in which `$` stands for the field at `source`, read as `read_type` where that is given
     (built-in tables); `transform` is DuckDB SQL over the record's fields (users' tables).
     Values in `null_if` become null. `default` replaces null. A row with null in a `required` column is rejected.
-    `timestamp_formats` are tried in order (Spark patterns) where the text is not ISO 8601.
     `members` describe a struct's fields where their names differ from the record's.
     """
 
@@ -33,7 +32,6 @@ class Column:
     default: Any = None
     required: bool = False
     description: str = ""
-    timestamp_formats: tuple[str, ...] = ()
     members: tuple[Column, ...] = ()
     position: Position | None = None
 

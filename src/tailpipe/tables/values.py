@@ -39,7 +39,7 @@ def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...
     text = _nulled(text, (*null_if, *column.null_if))
     if type_.name == "JSON" and len(path) == 1:
         return ColumnValue(text)  # the writer makes sure of it, without a copy
-    value = scalar(text, type_, column.timestamp_formats)
+    value = scalar(text, type_)
     complaints = () if value == text or type_.name == "JSON" else (complaint(label, text, value, type_),)
     if column.default is not None:
         value = f"coalesce({value}, {literal(column.default)})"
@@ -61,14 +61,10 @@ def _read_struct(
     return ColumnValue(f"named_struct({', '.join(parts)})", tuple(complaints))
 
 
-def scalar(text: str, type_: Scalar, timestamp_formats: Sequence[str] = ()) -> str:
+def scalar(text: str, type_: Scalar) -> str:
     if type_.name == "JSON":
         return _json_text(text)
-    value = scalar_from_text(text, type_)
-    if not timestamp_formats:
-        return value
-    attempts = [f"try_to_timestamp({text}, '{pattern}')" for pattern in timestamp_formats]
-    return f"coalesce({', '.join([*attempts, value])})"
+    return scalar_from_text(text, type_)
 
 
 def complaint(label: str, text: str, value: str, type_: DataType) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-
 from tailpipe.collect.limits import parse_reject_limit
+
 from tailpipe.collect.outcome import Rows, UnitFailed
 from tailpipe.collect.plan import PlannedArtifact, Unit
 from tailpipe.collect.settle import Limits, Verdict, judge

@@ -19,16 +19,10 @@ NOW = datetime(2024, 3, 5, 16, 7, 8, tzinfo=UTC)
 def load_text(tmp_path: Path) -> Callable[..., Config]:
     """Loads one file with the given text; it is called main.tpc."""
 
-    def loaded(
-        text: str | bytes,
-        environment: Mapping[str, str] | None = None,
-        variables: Mapping[str, Any] | None = None,
-    ) -> Config:
+    def loaded(text: str | bytes, environment: Mapping[str, str] | None = None) -> Config:
         data = text.encode() if isinstance(text, str) else text
         (tmp_path / "main.tpc").write_bytes(data)
-        return load(
-            [tmp_path], FakeCatalog(), environment=environment or {}, variables=variables or {}, now=NOW
-        )
+        return load([tmp_path], FakeCatalog(), environment=environment or {}, now=NOW)
 
     return loaded
 

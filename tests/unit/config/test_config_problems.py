@@ -68,11 +68,6 @@ def test_secrets_are_not_shown(problems_of: ProblemsOf, text: str) -> None:
     assert "hunter2" not in " ".join(told)
 
 
-def test_a_value_for_an_undeclared_variable(problems_of: ProblemsOf) -> None:
-    told = problems_of('variable "days" {\n  default = 1\n}\n', variables={"day": 3})
-    assert told == ['variable "day" is given a value, but no block declares it (did you mean "days"?)']
-
-
 def test_a_value_of_the_wrong_type_from_the_environment(problems_of: ProblemsOf) -> None:
     told = problems_of('variable "v" {\n  type = list(number)\n}\n', environment={"TP_VAR_v": '["a"]'})
     assert told == ["1:1 TP_VAR_v must be a list(number), not a list"]

@@ -13,7 +13,8 @@ import pytest
 from test_entries import COMPRESS, TEXT, tar, zipped
 
 from tailpipe.errors import ArtifactError
-from tailpipe.sources.entries import Unread, open_entries
+from tailpipe.sources.decompress import read_chunks
+from tailpipe.sources.entries import Unread, entries_of, unpack
 
 CONTENT = TEXT[:3_000]
 FILES = (("a", CONTENT), ("b.gz", gzip.compress(CONTENT)), ("c", b""))
@@ -53,7 +54,7 @@ def damaged(data: bytes, chance: Random) -> bytes:
 def read(data: bytes, name: str) -> str:
     """What is said of it."""
     try:
-        for item in open_entries(io.BytesIO(data), name):
+        for item in entries_of(unpack(read_chunks(io.BytesIO(data)), name)):
             size_bytes = 0 if isinstance(item, Unread) else sum(map(len, item[1]))
             assert size_bytes < 1_000_000
     except ArtifactError as error:

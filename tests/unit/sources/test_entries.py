@@ -15,7 +15,8 @@ import pytest
 import zstandard
 
 from tailpipe.errors import ArtifactError
-from tailpipe.sources.entries import open_entries
+from tailpipe.sources.decompress import read_chunks
+from tailpipe.sources.entries import entries_of, unpack
 
 TEXT = b"".join(b"%d %d\n" % (number, number * 7919 % 10007) for number in range(100_000))
 
@@ -34,7 +35,9 @@ class Forward(io.RawIOBase):
 
 
 def read(data: bytes, name: str = "x") -> list[tuple[str | None, bytes]]:
-    return [(entry, b"".join(chunks)) for entry, chunks in open_entries(Forward(data), name)]  # type: ignore[arg-type]
+    return [
+        (entry, b"".join(chunks)) for entry, chunks in entries_of(unpack(read_chunks(Forward(data)), name))
+    ]  # type: ignore[arg-type]
 
 
 def tar(*members: tuple[str, bytes]) -> bytes:
@@ -162,7 +165,9 @@ def test_what_is_packed_over_and_over_is_an_error() -> None:
 def test_a_bomb_keeps_memory_flat(kind: str) -> None:
     bomb = COMPRESS[kind](bytes(1 << 20) * 200)
     tracemalloc.start()
-    total = sum(len(chunk) for _, chunks in open_entries(io.BytesIO(bomb), "x") for chunk in chunks)
+    total = sum(
+        len(chunk) for _, chunks in entries_of(unpack(read_chunks(io.BytesIO(bomb)), "x")) for chunk in chunks
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert total == 200 << 20

@@ -25,7 +25,8 @@ from tailpipe.formats.lines import is_cut_off
 from tailpipe.records import decode_closing
 from tailpipe.sources import entries as entries_module
 from tailpipe.sources.artifact import Artifact
-from tailpipe.sources.entries import Unread, open_entries
+from tailpipe.sources.decompress import read_chunks
+from tailpipe.sources.entries import Unread, entries_of, unpack
 from tailpipe.sources.file import make
 from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window
@@ -36,7 +37,7 @@ SKIPPED = struct.pack("<II", 0x184D2A5A, 4) + b"\x00\x01\x02\x03"
 
 def read_all(data: bytes, name: str = "x") -> list[object]:
     found: list[object] = []
-    for item in open_entries(Forward(data), name):  # type: ignore[arg-type]
+    for item in entries_of(unpack(read_chunks(Forward(data)), name)):  # type: ignore[arg-type]
         found.append(item if isinstance(item, Unread) else (item[0], b"".join(item[1])))
     return found
 

@@ -95,7 +95,7 @@ def _asked(setup: Setup, config: PartitionConfig) -> Facts:
         "description": config.description,
         "filter": config.filter,
         "tp_index": config.tp_index,
-        "lookback": config.lookback,
+        "lookback": str(config.lookback) if config.lookback else None,
         "sources": [_source(setup, source) for source in config.sources],
     }
 

@@ -9,7 +9,7 @@ from typing import Any
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
 from tailpipe.config.blocks.claims import table_plugin
 from tailpipe.config.blocks.format import format_of, with_bare_field_names
-from tailpipe.config.blocks.limits import LIMITS, checked_limits
+from tailpipe.config.blocks.limits import LIMITS, read_limits
 from tailpipe.config.blocks.source import SourceReader
 from tailpipe.config.declarations import Declared, unique
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
@@ -121,7 +121,7 @@ class PartitionReader:
             _named(replace(source, format=source.format or format_) for source in sources),
             arguments.get("filter"),
             self._index(table, arguments, plugin),
-            **checked_limits(arguments, owner, self.reader.report),
+            **read_limits(arguments, owner, self.reader.report),
             plugin=plugin,
             description=arguments.values.get("description", ""),
             position=block.position,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
@@ -12,7 +11,7 @@ from tailpipe.suggest import near_or_all
 _ARGUMENTS = ("type", "default", "description")
 
 
-def check_variables(blocks: Mapping[str, Block], given: Mapping[str, Any], report: Report) -> None:
+def check_variables(blocks: Mapping[str, Block], report: Report) -> None:
     for name, block in blocks.items():
         for attribute in block.attributes:
             if attribute.name not in _ARGUMENTS:
@@ -22,8 +21,3 @@ def check_variables(blocks: Mapping[str, Block], given: Mapping[str, Any], repor
                 )
         for inner in block.blocks:
             report.error(inner.position, f'variable "{name}" has no block "{inner.type}"')
-    for name in given:
-        if name not in blocks:
-            message = f'variable "{name}" is given a value, but no block declares it'
-            hint = near_or_all(name, blocks, "variables") or f'add variable "{name}" {{}}'
-            report.error(None, message, hint)

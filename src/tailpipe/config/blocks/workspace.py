@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
-from tailpipe.config.blocks.limits import LIMITS, checked_limits
+from tailpipe.config.blocks.limits import LIMITS, read_limits
 from tailpipe.config.directories import path_problem
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.syntax import Block
@@ -96,7 +96,7 @@ def _base(arguments: Arguments, report: Report) -> str | None:
 def _workspace(name: str, block: Block, reader: BlockReader) -> tuple[WorkspaceConfig, str | None, Position]:
     owner = f'workspace "{name}"'
     arguments = reader.arguments(block, WORKSPACE, owner)
-    limits = checked_limits(arguments, owner, reader.report)
+    limits = read_limits(arguments, owner, reader.report)
     numbers = {key: _whole(key, arguments, owner, reader.report) for key in _LEAST}
     values, _ = arguments.without((*(argument.name for argument in _UNUSED), *_LEAST, "base"))
     _check_data_dir(arguments, owner, reader.report)
@@ -123,7 +123,7 @@ def _check_data_dir(arguments: Arguments, owner: str, report: Report) -> None:
         report.error(arguments.positions["data_dir"], f'argument "data_dir" of {owner} {found[0]}', found[1])
 
 
-def read_plugins(blocks: Mapping[tuple[str, ...], Block], reader: BlockReader) -> tuple[str, ...]:
+def check_plugins(blocks: Mapping[tuple[str, ...], Block], reader: BlockReader) -> None:
     """Arguments that are not known are let through with a warning: other versions may know them."""
     for (name,), block in blocks.items():
         unknown = [each for each in block.attributes if PLUGIN.argument(each.name) is None]
@@ -134,4 +134,3 @@ def read_plugins(blocks: Mapping[tuple[str, ...], Block], reader: BlockReader) -
         reader.arguments(
             block, lenient, f'plugin "{name}"', inner_blocks={each.type for each in block.blocks}
         )
-    return tuple(name for (name,) in blocks)

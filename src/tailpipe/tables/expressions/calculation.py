@@ -7,17 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.tables.expressions.scope import Input
-from tailpipe.tables.types import (
-    SPARK_SCALARS,
-    DataType,
-    ListOf,
-    MapOf,
-    Member,
-    Scalar,
-    Struct,
-    duckdb_type,
-    parse_type,
-)
+from tailpipe.tables.types import duckdb_type, parse_type, stored_type
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,15 +15,6 @@ if TYPE_CHECKING:
 
 BATCH = "tailpipe_batch"
 _ROW = "tailpipe_row"
-# How DuckDB calls the types in which stored files keep what they have no type for.
-_STORED_NAMES = {
-    "bigint": Scalar("BIGINT"),
-    "decimal(20,0)": Scalar("DECIMAL", 20, 0),
-    "decimal(38,0)": Scalar("DECIMAL", 38, 0),
-    "int": Scalar("INTEGER"),
-    "smallint": Scalar("SMALLINT"),
-    "string": Scalar("VARCHAR"),
-}
 
 
 @dataclass(frozen=True)
@@ -91,29 +72,19 @@ class Calculation:
         """Halves, down to the row and the output that cannot be computed, which is null."""
         import pyarrow as pa
 
-        if rows == 1:
-            return [self._value_alone(output, connection, columns) for output in self.outputs]
-        middle = rows // 2
-        parts = [
-            self.run(connection, [column.slice(start, count) for column in columns], count)
-            for start, count in ((0, middle), (middle, rows - middle))
-        ]
-        return [pa.concat_arrays(pair) for pair in zip(*parts, strict=True)]
-
-    def _value_alone(
-        self, output: Output, connection: duckdb.DuckDBPyConnection, columns: Sequence[pa.Array]
-    ) -> Any:
-        import duckdb
-        import pyarrow as pa
-
-        by_input = dict(zip(self.inputs, columns, strict=True))
-        alone = Calculation((output,))
-        inputs = [by_input[entry] for entry in alone.inputs]
-        try:
-            return alone._values(connection, inputs, 1)[0]
-        except (duckdb.Error, pa.ArrowException, MemoryError):
-            nulls = [pa.nulls(0, column.type) for column in inputs]
-            return pa.nulls(1, alone._values(connection, nulls, 0)[0].type)
+        if rows > 1:
+            middle = rows // 2
+            parts = [
+                self.run(connection, [column.slice(start, count) for column in columns], count)
+                for start, count in ((0, middle), (middle, rows - middle))
+            ]
+            return [pa.concat_arrays(pair) for pair in zip(*parts, strict=True)]
+        if len(self.outputs) > 1:
+            by_input = dict(zip(self.inputs, columns, strict=True))
+            apart = [Calculation((output,)) for output in self.outputs]
+            return [one.run(connection, [by_input[entry] for entry in one.inputs], 1)[0] for one in apart]
+        empty = self._values(connection, [pa.nulls(0, column.type) for column in columns], 0)
+        return [pa.nulls(1, empty[0].type)]
 
     def _values(
         self, connection: duckdb.DuckDBPyConnection, columns: Sequence[pa.Array], rows: int
@@ -156,19 +127,6 @@ def row_source(inputs: Sequence[Input], source: str | None = None) -> str:
         return f"(SELECT {', '.join([*nulls, f'NULL AS {_ROW}'])})"
     columns = [f'TRY_CAST("{k}" AS {entry.type}) AS {quoted(entry.name)}' for k, entry in enumerate(inputs)]
     return f"(SELECT {', '.join([*columns, _ROW])} FROM {source})"
-
-
-def stored_type(type_: DataType) -> DataType:
-    """The DuckDB type of what files store for a type: text for JSON, a wider number for an unsigned one."""
-    match type_:
-        case Scalar(name):
-            return _STORED_NAMES.get(SPARK_SCALARS[name], type_)
-        case ListOf(element):
-            return ListOf(stored_type(element))
-        case MapOf(key, value):
-            return MapOf(stored_type(key), stored_type(value))
-        case Struct(members):
-            return Struct(tuple(Member(member.name, stored_type(member.type)) for member in members))
 
 
 def quoted(name: str) -> str:

@@ -8,30 +8,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.collect.limits import RejectLimit, parse_reject_limit
-from tailpipe.errors import UsageError
+from tailpipe.config.reject_limit import RejectLimit, reject_limit
+
+
+def limit_of(text: str) -> RejectLimit:
+    limit = reject_limit(text)
+    assert limit is not None
+    return limit
 
 
 @pytest.mark.parametrize(
-    ("text", "limit"),
+    ("text", "limit", "shown"),
     [
-        ("0", RejectLimit(0, None, "0")),
-        (" 0100 ", RejectLimit(100, None, "100")),
-        ("5%", RejectLimit(None, Decimal("0.05"), "5%")),
-        ("00.50%", RejectLimit(None, Decimal("0.005"), "0.5%")),
-        ("100.0%", RejectLimit(None, Decimal(1), "100%")),
+        ("0", RejectLimit(count=0), "0"),
+        (" 0100 ", RejectLimit(count=100), "100"),
+        ("5%", RejectLimit(share=Decimal("0.05")), "5%"),
+        ("00.50%", RejectLimit(share=Decimal("0.005")), "0.5%"),
+        ("10%", RejectLimit(share=Decimal("0.1")), "10%"),
+        ("100.0%", RejectLimit(share=Decimal(1)), "100%"),
+        ("0%", RejectLimit(share=Decimal(0)), "0%"),
     ],
 )
-def test_limits_as_people_write_them(text: str, limit: RejectLimit) -> None:
-    assert parse_reject_limit(text) == limit
-    assert parse_reject_limit(limit.text) == limit
+def test_limits_as_people_write_them(text: str, limit: RejectLimit, shown: str) -> None:
+    assert reject_limit(text) == limit
+    assert str(limit) == shown
+    assert reject_limit(shown) == limit
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "100.1%", "-5%", "%", "5 percent", "1e3", "٣", "5%%"])
 def test_what_is_no_limit(text: str) -> None:
-    with pytest.raises(UsageError, match="is not a limit of rejects") as error:
-        parse_reject_limit(text)
-    assert error.value.hint == 'write a whole number of records, 100, or a share of them, "5%"'
+    assert reject_limit(text) is None
 
 
 @pytest.mark.parametrize(
@@ -48,12 +54,12 @@ def test_what_is_no_limit(text: str) -> None:
     ],
 )
 def test_as_many_as_the_limit_are_allowed(text: str, rejected: int, rows: int, is_exceeded: bool) -> None:
-    assert parse_reject_limit(text).is_exceeded(rejected, rows) is is_exceeded
+    assert limit_of(text).is_exceeded(rejected, rows) is is_exceeded
 
 
 @given(st.integers(0, 100), st.integers(0, 10**12))
 def test_shares_are_exact(percent: int, hundreds: int) -> None:
     """Binary fractions are not: 29 of 100 are more than 0.29 * 100."""
-    limit = parse_reject_limit(f"{percent}%")
+    limit = limit_of(f"{percent}%")
     assert not limit.is_exceeded(percent * hundreds, 100 * hundreds)
     assert limit.is_exceeded(percent * hundreds + 1, 100 * hundreds)
