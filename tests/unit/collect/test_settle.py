@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 
 import pytest
-from tailpipe.collect.limits import parse_reject_limit
 
 from tailpipe.collect.outcome import Rows, UnitFailed
 from tailpipe.collect.plan import PlannedArtifact, Unit
 from tailpipe.collect.settle import Limits, Verdict, judge
 from tailpipe.collect.tally import UnitTally
+from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.folder_limit import MAX_INDEX_VALUES
 from tailpipe.lake.manifest import KnownArtifact
@@ -78,17 +78,15 @@ def test_files_without_a_date_fail_alone_and_the_others_are_read_again() -> None
 
 def test_a_day_answers_for_the_rejects_of_earlier_runs_too() -> None:
     tally = make_tally(DAY, a=BAD)
-    assert judge(tally, Limits(rejects=parse_reject_limit("2"))).is_committed
-    limits = Limits(
-        lambda day: [known("a", FINE), known("z", Rows(5, 4, rejected=1))], parse_reject_limit("2")
-    )
+    assert judge(tally, Limits(rejects=RejectLimit(count=2))).is_committed
+    limits = Limits(lambda day: [known("a", FINE), known("z", Rows(5, 4, rejected=1))], RejectLimit(count=2))
     (failure,) = judge(tally, limits).failed
     assert failure.day == DAY
     assert failure.message.startswith("3 of 15 records were rejected, which is more than max_rejects = 2.")
 
 
 def test_files_answer_for_their_own_rejects() -> None:
-    verdict = judge(make_tally(None, a=FINE, b=BAD), Limits(rejects=parse_reject_limit("1")))
+    verdict = judge(make_tally(None, a=FINE, b=BAD), Limits(rejects=RejectLimit(count=1)))
     assert [failure.location for failure in verdict.failed] == ["b"]
     assert verdict.left == (unit(None, "a"),)
 
