@@ -9,16 +9,19 @@ from tailpipe.collect.listing import Listing
 from tailpipe.collect.outcome import PartitionOutcome
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.query.output.widths import escape_controls
+from tailpipe.sources.artifact import SkipReason
 from tailpipe.times import Window
 
-_SKIP_WORDS = {
-    "layout": "do not match the file_layout",
-    "outside window": "outside the window",
-    "late": "too late",
-    "waiting": "waiting",
-}
 # Reasons that are told elsewhere, or that nobody needs to hear of a run that stored something.
-_USUAL = frozenset({"layout", "outside window", "late", "waiting", "empty"})
+_USUAL = frozenset(
+    {
+        SkipReason.LAYOUT,
+        SkipReason.OUTSIDE_WINDOW,
+        SkipReason.LATE,
+        SkipReason.WAITING,
+        SkipReason.EMPTY,
+    }
+)
 
 
 def tell(text: str) -> None:
@@ -52,7 +55,7 @@ def print_reasons(listings: Sequence[Listing], window: Window) -> None:
     for listing in listings:
         tell(f"  source {listing.source}: {', '.join(_counts(listing))}")
         for reason in listing.skipped:
-            if reason not in _USUAL or reason == "layout":
+            if reason not in _USUAL or reason is SkipReason.LAYOUT:
                 tell(f"    for example {listing.skip_examples[reason]}")
         if listing.newest:
             tell(f"    newest: {listing.newest}")
@@ -67,7 +70,7 @@ def _counts(listing: Listing) -> Iterator[str]:
     if listing.known:
         yield f"{listing.known:,} known"
     for reason, count in listing.skipped.items():
-        yield f"{count:,} {_SKIP_WORDS.get(reason, reason)}"
+        yield f"{count:,} {reason.words}"
     if listing.folders_outside:
         yield f"{counted(listing.folders_outside, 'folder')} outside the window"
     if listing.planned:
@@ -78,7 +81,7 @@ def _hints(listing: Listing, window: Window) -> Iterator[str]:
     """Only what keeps everything away is worth a hint: where artifacts are known or read, the source works."""
     if listing.planned or listing.known or listing.failures:
         return
-    if listing.skipped.get("outside window") or listing.folders_outside:
+    if listing.skipped.get(SkipReason.OUTSIDE_WINDOW) or listing.folders_outside:
         yield f"the window is {window_words(window)}; --from and --to choose another"
     elif listing.listed == 0:
         yield "there is no file below the paths of the source"
@@ -88,10 +91,10 @@ def _hints(listing: Listing, window: Window) -> Iterator[str]:
 def print_left_out(listing: Listing) -> None:
     """Files that may be logs, and are never read as things are."""
     source = f"  source {listing.source}: "
-    unfit = listing.skipped.get("layout")
+    unfit = listing.skipped.get(SkipReason.LAYOUT)
     if unfit:
         do_not = "does not" if unfit == 1 else "do not"
-        example = listing.skip_examples["layout"]
+        example = listing.skip_examples[SkipReason.LAYOUT]
         tell(f"{source}{counted(unfit, 'file')} {do_not} match the file_layout, for example {example}")
     for reason, count in listing.skipped.items():
         if reason not in _USUAL:

@@ -14,6 +14,7 @@ from tailpipe.collect.outcome import LAKE, USAGE, PartitionOutcome, Rows, RunOut
 from tailpipe.collect.plan import Action, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE, EXIT_USAGE
+from tailpipe.sources.artifact import SkipReason
 from tailpipe.times import Window
 
 _ACTION_WORDS = {
@@ -139,10 +140,10 @@ def _print_remarks(partition: PartitionOutcome) -> None:
             tell(f"{source}{artifacts} read again in place of what was stored: {listing.replaced_example}")
         if listing.moved:
             tell(f"{source}{counted(listing.moved, 'file')} moved since collected, and known again")
-        if listing.skipped.get("waiting"):
+        if listing.skipped.get(SkipReason.WAITING):
             tell(f"{source}waiting until it is packed: {listing.waiting_example}")
-        if listing.skipped.get("late"):
-            artifacts = counted(listing.skipped["late"], "artifact")
+        if listing.skipped.get(SkipReason.LATE):
+            artifacts = counted(listing.skipped[SkipReason.LATE], "artifact")
             tell(
                 f"{source}{artifacts} came later than the lateness allows, for example {listing.late_example}"
             )

@@ -153,7 +153,7 @@ def make_slot(
         captures=artifact.captures,
         keep=() if planned.keep == (ALWAYS,) else planned.keep,
         is_reread=is_reread,
-        reject_files=reject_files if is_reread and planned.record and planned.record.rejected else (),
+        reject_files=reject_files if is_reread and planned.known and planned.known.rejected else (),
     )
 
 

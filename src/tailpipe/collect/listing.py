@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tailpipe.sources.artifact import SkipReason
+
 
 @dataclass(frozen=True)
 class ListingFailure:
@@ -31,9 +33,9 @@ class Listing:
     matched: int = 0
     planned: int = 0
     known: int = 0
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    skip_examples: Mapping[str, str] = field(default_factory=dict)
-    skip_hints: Mapping[str, str] = field(default_factory=dict)
+    skipped: Mapping[SkipReason, int] = field(default_factory=dict)
+    skip_examples: Mapping[SkipReason, str] = field(default_factory=dict)
+    skip_hints: Mapping[SkipReason, str] = field(default_factory=dict)
     folders_outside: int = 0
     failures: tuple[ListingFailure, ...] = ()
     grown: int = 0

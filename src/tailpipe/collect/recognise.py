@@ -10,17 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
 
-import msgspec
-
+from tailpipe.collect.sighting import Relation, Sighting, mark_of
+from tailpipe.collect.target import Feed
 from tailpipe.errors import ArtifactError
-from tailpipe.formats.format import DOCUMENT
+from tailpipe.formats.format import DOCUMENT, LINES
+from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.records import Mark
-from tailpipe.sources.artifact import Artifact, Recognising, Source
+from tailpipe.sources.artifact import Artifact, Recognising
 from tailpipe.sources.decompress import is_archive
-from tailpipe.sources.fingerprint import HEAD_BYTES, digest
+from tailpipe.sources.fingerprint import HEAD_BYTES, can_read_on, digest
 from tailpipe.times import Window
 
 # A last line that may be half written waits while the file was written to so short a time ago.
@@ -30,46 +29,9 @@ PACKING = timedelta(minutes=10)
 _PACKED = frozenset({"gz", "bz2", "xz", "zst"})
 
 
-class Relation(Enum):
-    NEW = "new"
-    SAME = "same"
-    GROWN = "grown"
-    CHANGED = "changed"
-    WAITING = "waiting"
-
-
-class Sighting(msgspec.Struct, frozen=True, gc=False):
-    """An artifact as listed, and the content it is known as. `identity` names the content for good."""
-
-    artifact: Artifact
-    relation: Relation
-    identity: str
-    record: KnownArtifact | None = None
-
-    @property
-    def is_renamed(self) -> bool:
-        """Nothing new in it, but it lies elsewhere or has another version than its record says."""
-        record = self.record
-        return (
-            self.relation is Relation.SAME
-            and record is not None
-            and (record.location, record.version) != (self.artifact.location, self.artifact.version)
-        )
-
-
-def mark_of(record: KnownArtifact) -> Mark:
-    return Mark(record.offset, record.position, record.head, record.tail, record.open_bytes)
-
-
-def is_fresh(artifact: Artifact, now: datetime) -> bool:
-    """Whether somebody may be in the middle of a line. Times far in the future are of another clock and say nothing."""
-    return artifact.modified is not None and abs(now - artifact.modified) < QUIET
-
-
 def recognise(
-    source: Source,
-    shape: str,
-    records: Iterable[KnownArtifact],
+    feed: Feed,
+    artifacts: Artifacts,
     found: Sequence[Artifact],
     listed: Window,
     now: datetime,
@@ -77,26 +39,26 @@ def recognise(
 ) -> list[Sighting]:
     """One sighting per artifact, in the order in which they were listed.
 
-    `orphans` are records of sources that no longer show what they are of: it may lie in this one now.
+    `orphans` are of sources that no longer show them: they may lie in this one now.
     """
-    return _Recogniser(source, shape, records, listed, now, tuple(orphans)).run(found)
+    own = [known for known in artifacts.known() if known.source == feed.source.name]
+    return _Recogniser(feed, (*orphans, *own), listed, now).run(found)
 
 
 @dataclass
 class _Recogniser:
-    source: Source
-    shape: str
-    records: Iterable[KnownArtifact]
+    feed: Feed
+    known: tuple[KnownArtifact, ...]
     listed: Window
     now: datetime
-    orphans: tuple[KnownArtifact, ...] = ()
-    seen: set[tuple[str, str]] = field(default_factory=set)
+    seen: set[Key] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        own = [record for record in self.records if record.source == self.source.name]
-        self.own = {record.key: record for record in (*self.orphans, *own)}
-        self.at = {record.location: record for record in (*self.orphans, *own)}
-        self.recognising = self.source if isinstance(self.source, Recognising) else None
+        self.by_key = {known.key: known for known in self.known}
+        self.at = {known.location: known for known in self.known}
+        source = self.feed.source
+        self.recognising = source if isinstance(source, Recognising) else None
+        self.framing = getattr(self.feed.format, "shape", DOCUMENT)
 
     def run(self, found: Sequence[Artifact]) -> list[Sighting]:
         in_place = [self._in_place(artifact) for artifact in found]
@@ -108,28 +70,49 @@ class _Recogniser:
             for artifact, sighting in pairs
         ]
 
+    def _sighting(
+        self, artifact: Artifact, relation: Relation, identity: str, known: KnownArtifact | None = None
+    ) -> Sighting:
+        goes_on = relation is Relation.GROWN and known is not None and self._can_read_on(artifact, known)
+        is_open = self.framing != DOCUMENT and self._is_fresh(artifact)
+        return Sighting(artifact, relation, identity, known, goes_on, is_open)
+
+    def _can_read_on(self, artifact: Artifact, known: KnownArtifact) -> bool:
+        if self.framing != LINES or self.recognising is None or known.offset == 0:
+            return False
+        head = self.recognising.head(artifact.location)
+        if head is None or not can_read_on(head):
+            return False
+        return known.open_bytes > 0 or self.recognising.goes_on_at_line_end(artifact.location, mark_of(known))
+
+    def _is_fresh(self, artifact: Artifact) -> bool:
+        """Whether somebody may be in the middle of a line. Times far in the future are of another clock and say
+        nothing.
+        """
+        return artifact.modified is not None and abs(self.now - artifact.modified) < QUIET
+
     def _in_place(self, artifact: Artifact) -> Sighting | None:
         """None where the place is new, or holds something else than it did."""
-        record = self.at.get(artifact.location)
-        if record is None:
+        known = self.at.get(artifact.location)
+        if known is None:
             return None
-        relation = self._relation(artifact, record)
+        relation = self._relation(artifact, known)
         if relation is None:
             return None
-        self.seen.add(record.key)
-        return Sighting(artifact, relation, record.identity, record)
+        self.seen.add(known.key)
+        return self._sighting(artifact, relation, known.identity, known)
 
-    def _relation(self, artifact: Artifact, record: KnownArtifact) -> Relation | None:
-        if record.version == artifact.version:
-            is_ready = record.waiting_bytes and not is_fresh(artifact, self.now)
+    def _relation(self, artifact: Artifact, known: KnownArtifact) -> Relation | None:
+        if known.version == artifact.version:
+            is_ready = known.waiting_bytes and not self._is_fresh(artifact)
             return Relation.GROWN if is_ready else Relation.SAME
         if self.recognising is None:
             return Relation.CHANGED
-        if record.offset == 0:
+        if known.offset == 0:
             return Relation.GROWN
-        if not self.recognising.holds(artifact.location, mark_of(record)):
+        if not self.recognising.holds(artifact.location, mark_of(known)):
             return None
-        if artifact.size_bytes == record.size_bytes and not record.waiting_bytes:
+        if artifact.size_bytes == known.size_bytes and not known.waiting_bytes:
             return Relation.SAME
         return self._more
 
@@ -140,52 +123,50 @@ class _Recogniser:
         if self.recognising is None or not unplaced:
             return
         places = {artifact.location for artifact in found}
-        departed = [record for record in self.own.values() if self._may_have_left(record, places)]
+        departed = [known for known in self.by_key.values() if self._may_have_left(known, places)]
         by_head = _by_head(departed)
         lengths = sorted({length for length, _ in by_head}, reverse=True)
         for artifact in unplaced if by_head else ():
             head = self.recognising.head(artifact.location) or b""
             heads = ((length, digest(head[:length])) for length in lengths if length <= len(head))
-            candidates = [record for key in heads for record in by_head.get(key, ())]
-            record = self._first_held(artifact, candidates, places)
-            if record is not None:
-                self.seen.add(record.key)
-                relation = Relation.SAME if self._is_whole(artifact, record, head) else self._more
-                yield artifact.location, Sighting(artifact, relation, record.identity, record)
+            candidates = [known for key in heads for known in by_head.get(key, ())]
+            known = self._first_held(artifact, candidates, places)
+            if known is not None:
+                self.seen.add(known.key)
+                relation = Relation.SAME if self._is_whole(artifact, known, head) else self._more
+                yield artifact.location, self._sighting(artifact, relation, known.identity, known)
 
     @property
     def _more(self) -> Relation:
         """What content is that holds what was read, and may hold more."""
-        return Relation.GROWN if self.shape != DOCUMENT else Relation.CHANGED
+        return Relation.GROWN if self.framing != DOCUMENT else Relation.CHANGED
 
-    def _is_whole(self, artifact: Artifact, record: KnownArtifact, head: bytes) -> bool:
+    def _is_whole(self, artifact: Artifact, known: KnownArtifact, head: bytes) -> bool:
         """Whether content that moved is known to end where it was read to. The size of a packed file alone says
         nothing of that: it may be that of the plain one by chance.
         """
-        if artifact.size_bytes != record.offset:
-            return artifact.size_bytes == record.size_bytes and not record.waiting_bytes
-        with suppress(OSError, ArtifactError), self.source.open(artifact) as stored:
+        if artifact.size_bytes != known.offset:
+            return artifact.size_bytes == known.size_bytes and not known.waiting_bytes
+        with suppress(OSError, ArtifactError), self.feed.source.open(artifact) as stored:
             return stored.read(len(head)) == head
         return False
 
-    def _may_have_left(self, record: KnownArtifact, places: set[str]) -> bool:
+    def _may_have_left(self, known: KnownArtifact, places: set[str]) -> bool:
         """Cheap to say: whether it left is asked of those whose beginning turned up elsewhere."""
-        is_expected = record.span is None or record.span.overlaps(self.listed)
-        return (
-            record.key not in self.seen and record.offset > 0 and (is_expected or record.location in places)
-        )
+        is_expected = known.span is None or known.span.overlaps(self.listed)
+        return known.key not in self.seen and known.offset > 0 and (is_expected or known.location in places)
 
     def _first_held(
         self, artifact: Artifact, candidates: Iterable[KnownArtifact], places: set[str]
     ) -> KnownArtifact | None:
         assert self.recognising is not None
-        for record in sorted(candidates, key=lambda record: -record.offset):
-            if record.key in self.seen:
+        for known in sorted(candidates, key=lambda known: -known.offset):
+            if known.key in self.seen:
                 continue
-            mark = mark_of(record)
-            has_left = record.location in places or not self.recognising.holds(record.location, mark)
+            mark = mark_of(known)
+            has_left = known.location in places or not self.recognising.holds(known.location, mark)
             if has_left and self.recognising.holds(artifact.location, mark):
-                return record
+                return known
         return None
 
     def _leftover(self, artifact: Artifact) -> Sighting:
@@ -194,17 +175,17 @@ class _Recogniser:
         Lines without a date are a log that was rotated away or emptied: what was collected of it stays. Documents,
         archives and what has a date are new versions of what they were.
         """
-        record = self.at.get(artifact.location)
+        known = self.at.get(artifact.location)
         if self._is_being_packed(artifact):
-            return Sighting(artifact, Relation.WAITING, artifact.location)
-        is_replaced = record is not None and record.key not in self.seen
-        if record is not None and is_replaced and self._is_a_version(artifact):
-            return Sighting(artifact, Relation.CHANGED, record.identity, record)
-        return Sighting(artifact, Relation.NEW, self._new_identity(artifact))
+            return self._sighting(artifact, Relation.WAITING, artifact.location)
+        is_replaced = known is not None and known.key not in self.seen
+        if known is not None and is_replaced and self._is_a_version(artifact):
+            return self._sighting(artifact, Relation.CHANGED, known.identity, known)
+        return self._sighting(artifact, Relation.NEW, self._new_identity(artifact))
 
     def _is_a_version(self, artifact: Artifact) -> bool:
         """Whether new content means the old one in other words, and does not go on after it."""
-        if artifact.span is not None or self.shape == DOCUMENT or self.recognising is None:
+        if artifact.span is not None or self.framing == DOCUMENT or self.recognising is None:
             return True
         return is_archive(self.recognising.head(artifact.location) or b"")
 
@@ -215,16 +196,16 @@ class _Recogniser:
         return extension in _PACKED and original in self.at and is_recent
 
     def _new_identity(self, artifact: Artifact) -> str:
-        name = self.source.name
-        if (name, artifact.location) not in self.own:
+        name = self.feed.source.name
+        if (name, artifact.location) not in self.by_key:
             return artifact.location
         head = (self.recognising.head(artifact.location) if self.recognising else None) or b""
         identity = f"{artifact.location}#{digest(head)}"
-        return identity if (name, identity) not in self.own else f"{identity}-{artifact.version}"
+        return identity if (name, identity) not in self.by_key else f"{identity}-{artifact.version}"
 
 
-def _by_head(records: Iterable[KnownArtifact]) -> dict[tuple[int, str], list[KnownArtifact]]:
+def _by_head(artifacts: Iterable[KnownArtifact]) -> dict[tuple[int, str], list[KnownArtifact]]:
     by_head: dict[tuple[int, str], list[KnownArtifact]] = {}
-    for record in records:
-        by_head.setdefault((min(record.offset, HEAD_BYTES), record.head), []).append(record)
+    for known in artifacts:
+        by_head.setdefault((min(known.offset, HEAD_BYTES), known.head), []).append(known)
     return by_head

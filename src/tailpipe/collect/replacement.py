@@ -34,8 +34,8 @@ class Replacement:
 
 def open_line_id(target: Target, planned: PlannedArtifact) -> str:
     """The id of what the last line gave that was taken without its end."""
-    assert planned.record is not None
-    return row_id(_prefix(target, planned).encode(), planned.record.position)
+    assert planned.known is not None
+    return row_id(_prefix(target, planned).encode(), planned.known.position)
 
 
 def remove_replaced(
@@ -47,7 +47,7 @@ def remove_replaced(
     restarted: Sequence[PlannedArtifact],
 ) -> Replacement:
     """Writes files anew without the rows and rejects that go; nothing of that is visible before a commit."""
-    records = [item.record for item in (*replaced, *restarted) if item.record is not None]
+    records = [item.known for item in (*replaced, *restarted) if item.known is not None]
     if not records:
         return Replacement()
     partition = target.config.name

@@ -23,7 +23,8 @@ from tailpipe.collect.outcome import (
     UnitFailed,
     unlisted,
 )
-from tailpipe.collect.plan import PartitionPlan, plan_partition
+from tailpipe.collect.plan import PartitionPlan
+from tailpipe.collect.planning import plan_partition
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons

@@ -45,7 +45,7 @@ class UnitTally:
 
     def add(self, planned: PlannedArtifact, target: Target, read: Reading, counts: RowsFact) -> None:
         """One artifact that was read to its end."""
-        known = planned.record.stored if planned.record and planned.action is Action.WIDEN else 0
+        known = planned.known.stored if planned.known and planned.action is Action.WIDEN else 0
         rows = Rows(
             read=read.rows,
             stored=counts.stored,
@@ -98,7 +98,7 @@ class UnitTally:
     def replace(self, target: Target, replacement: Replacement) -> None:
         """Takes out what was stored, and counts no line twice that went on."""
         self.replacement = replacement
-        gone = {planned.record.key: planned for planned in self.restarted if planned.record}
+        gone = {planned.known.key: planned for planned in self.restarted if planned.known}
         self.records = [
             _without_line(record, gone[record.key], target, replacement) if record.key in gone else record
             for record in self.records
@@ -174,7 +174,7 @@ def _record(
     now: datetime,
 ) -> KnownArtifact:
     """What is known of the artifact after this reading, together with what was known before."""
-    artifact, known = planned.artifact, planned.record
+    artifact, known = planned.artifact, planned.known
     total, first, last = rows, moment(span.first), moment(span.last)
     oldest, newest = moment(span.oldest), moment(span.newest)
     if known is not None and planned.action in (Action.READ_ON, Action.WIDEN):
@@ -228,7 +228,7 @@ def _without_line(
     record: KnownArtifact, planned: PlannedArtifact, target: Target, replacement: Replacement
 ) -> KnownArtifact:
     """The record without what its last line counted for when it was taken the first time."""
-    known, id = planned.record, open_line_id(target, planned)
+    known, id = planned.known, open_line_id(target, planned)
     assert known is not None
     counts = {"filtered": known.filtered, "outside": known.outside, "stored": known.stored}
     # What is neither in the table nor in quarantine was dropped then, or was deleted since.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import BinaryIO, Protocol, runtime_checkable
 
 import msgspec
@@ -35,20 +36,36 @@ class Artifact(msgspec.Struct, frozen=True, gc=False):
     waits_after: int | None = None
 
 
-# Reason of a folder whose path tells that all in it is outside the window.
-FOLDER_OUTSIDE = "folder outside window"
+class SkipReason(StrEnum):
+    """Why a thing that was listed is not taken: a code that is counted, and words for people, who see it in numbers."""
+
+    words: str
+
+    def __new__(cls, code: str, words: str = "") -> SkipReason:
+        reason = str.__new__(cls, code)
+        reason._value_, reason.words = code, words or code
+        return reason
+
+    LAYOUT = "layout", "do not match the file_layout"
+    OUTSIDE_WINDOW = "outside window", "outside the window"
+    # A folder whose path tells that all in it is outside the window: it was not looked into.
+    FOLDER_OUTSIDE_WINDOW = "folder outside window"
+    LATE = "late", "too late"
+    WAITING = "waiting"
+    EMPTY = "empty"
+    NOT_A_FILE = "not a regular file"
+    DANGLING_LINK = "dangling link"
+    CIRCULAR_LINK = "link in a circle"
+    LONG_PATH = "path is too long"
+    NOT_UTF8 = "name is not UTF-8"
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A thing that was listed but not taken, and why, in one of a few words that are counted.
-
-    `layout`: it does not match the layout. `FOLDER_OUTSIDE`: a folder that was not looked into. `hint` says what a
-    user can do if nothing else was found.
-    """
+    """A thing that was listed but not taken, and why. `hint` says what a user can do if nothing else was found."""
 
     location: str
-    reason: str
+    reason: SkipReason
     hint: str | None = None
 
 

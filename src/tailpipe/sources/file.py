@@ -16,7 +16,7 @@ from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import SourceConfig
 from tailpipe.errors import ArtifactError, ConfigError, Problem
 from tailpipe.records import Mark
-from tailpipe.sources.artifact import Artifact, Listed, Skipped, Unlisted
+from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Unlisted
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
 from tailpipe.sources.listed_file import ListedFile, open_file, version_of
@@ -123,17 +123,17 @@ class FileSource:
     def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
         path, status = found.path, found.stat
         if not path.isascii() and (text := _text(path)) != path:
-            return Skipped(text, "name is not UTF-8")
+            return Skipped(text, SkipReason.NOT_UTF8)
         if not stat.S_ISREG(status.st_mode):
-            return Skipped(path, "not a regular file")
+            return Skipped(path, SkipReason.NOT_A_FILE)
         if status.st_size == 0:
-            return Skipped(path, "empty")
+            return Skipped(path, SkipReason.EMPTY)
         captures = self.layout.match(found.relative_path) if self.layout else {}
         if captures is None:
-            return Skipped(path, "layout", self._layout_hint(found.relative_path))
+            return Skipped(path, SkipReason.LAYOUT, self._layout_hint(found.relative_path))
         span = self.layout.span(captures) if self.layout else None
         if span and not span.overlaps(window):
-            return Skipped(path, "outside window")
+            return Skipped(path, SkipReason.OUTSIDE_WINDOW)
         return Artifact(path, status.st_size, version_of(status), span, captures, _modified(status))
 
     def _layout_hint(self, relative_path: str) -> str:

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from tailpipe.sources.artifact import FOLDER_OUTSIDE, Skipped, Unlisted
+from tailpipe.sources.artifact import Skipped, SkipReason, Unlisted
 
 Entry = os.DirEntry[str]
 
 # What can never be opened under its name, whoever asks.
-_UNUSABLE = {errno.ELOOP: "link in a circle", errno.ENAMETOOLONG: "path is too long"}
+_UNUSABLE = {errno.ELOOP: SkipReason.CIRCULAR_LINK, errno.ENAMETOOLONG: SkipReason.LONG_PATH}
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
@@ -128,7 +128,7 @@ class Walker:
         relative_path = _relative(folder, entry)
         if self.may_enter(relative_path):
             return _Folder(entry.path, relative_path)
-        return Skipped(entry.path, FOLDER_OUTSIDE)
+        return Skipped(entry.path, SkipReason.FOLDER_OUTSIDE_WINDOW)
 
     def _new_entries(self, folder: str) -> Sequence[Entry | Skipped | Unlisted]:
         is_new = self._is_new(folder)
@@ -185,7 +185,7 @@ def _file(folder: _Folder, entry: Entry) -> Iterator[Seen]:
 def _unfit(path: str, error: OSError) -> Skipped | Unlisted | None:
     """What is told of a path that cannot be looked at; None where it is gone since its folder was read."""
     if isinstance(error, FileNotFoundError):
-        return Skipped(path, "dangling link") if os.path.islink(path) else None
+        return Skipped(path, SkipReason.DANGLING_LINK) if os.path.islink(path) else None
     if error.errno in _UNUSABLE:
         return Skipped(path, _UNUSABLE[error.errno])
     return Unlisted(path, error.strerror or str(error), "is it readable for this user?")

@@ -181,7 +181,7 @@ class MemoryLake:
             for id, moment in moments.items()
             if moment is not None
             and any(window.contains(moment) for window in planned.keep)
-            and not (is_reread and planned.record and planned.record.rejected and id in self.rejects)
+            and not (is_reread and planned.known and planned.known.rejected and id in self.rejects)
         }
         timed = [moment for id, moment in moments.items() if moment and id not in self.rejects]
         counts = _counts(
@@ -191,7 +191,7 @@ class MemoryLake:
         assert isinstance(reading, Reading)
         tally.add(planned, plan.target, reading, counts)
         assert tally.rows.is_balanced
-        replaced = {prefix: planned.record} if planned.action is Action.REPLACE and planned.record else {}
+        replaced = {prefix: planned.known} if planned.action is Action.REPLACE and planned.known else {}
         return Delivery(Change("p", "", "", ""), rows, rejects, replaced)
 
 

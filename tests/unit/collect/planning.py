@@ -11,8 +11,10 @@ from pathlib import Path
 
 from memory_lake import MemoryLake
 
-from tailpipe.collect.plan import PartitionPlan, plan_partition
-from tailpipe.collect.recognise import Sighting, recognise
+from tailpipe.collect.plan import PartitionPlan
+from tailpipe.collect.planning import plan_partition
+from tailpipe.collect.recognise import recognise
+from tailpipe.collect.sighting import Sighting
 from tailpipe.collect.target import Feed, Target, make_targets
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load
@@ -123,9 +125,7 @@ class Site:
     def sightings(self) -> dict[str, Sighting]:
         """By the names of the files."""
         found = [item for item in self.feed.source.list(ALWAYS) if isinstance(item, Artifact)]
-        sightings = recognise(
-            self.feed.source, self.feed.format.shape, self.state.artifacts.known(), found, ALWAYS, self.now
-        )
+        sightings = recognise(self.feed, self.state.artifacts, found, ALWAYS, self.now)
         return {self.name(sighting.artifact.location): sighting for sighting in sightings}
 
     def name(self, location: str) -> str:

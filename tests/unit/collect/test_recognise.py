@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from planning import LAYOUT, Site, done, line, make_target
 
-from tailpipe.collect.recognise import Relation
+from tailpipe.collect.sighting import Relation
 
 FRESH = timedelta(seconds=1)
 
@@ -30,7 +30,7 @@ def lines(*numbers: int) -> str:
 def seen(site: Site) -> dict[str, tuple[str, str | None]]:
     """By name: the relation, and where the content it is known as was first seen."""
     return {
-        name: (sighting.relation.value, site.name(sighting.record.identity) if sighting.record else None)
+        name: (sighting.relation.value, site.name(sighting.known.identity) if sighting.known else None)
         for name, sighting in site.sightings().items()
     }
 
@@ -139,7 +139,7 @@ def test_gzip_after_rotation(site: Site) -> None:
     site.pack("app.log.1", "app.log.1.gz")
     assert seen(site)["app.log.1.gz"] == ("grown", "app.log")
     assert done(site, site.run()) == [("app.log.1.gz", "read on")]
-    record = site.sightings()["app.log.1.gz"].record
+    record = site.sightings()["app.log.1.gz"].known
     assert record is not None
     assert (record.rows, site.name(record.location)) == (1, "app.log.1.gz")
     assert seen(site)["app.log.1.gz"] == ("same", "app.log")
@@ -307,7 +307,7 @@ def test_half_a_line_waits_and_is_ready_when_nobody_wrote_for_a_while(site: Site
     half = '{"at": "2024-06-10T00:00:00", "numb'
     site.write("a.log", lines(1) + half, FRESH)
     site.run()
-    record = site.sightings()["a.log"].record
+    record = site.sightings()["a.log"].known
     assert record is not None
     assert (record.rows, record.waiting_bytes) == (1, len(half))
     assert seen(site) == {"a.log": ("same", "a.log")}
@@ -325,6 +325,6 @@ def test_a_file_of_half_a_line_is_taken_when_it_is_whole(site: Site) -> None:
     site.append("a.log", '"2024-06-10T00:00:00"}\n', FRESH)
     assert seen(site) == {"a.log": ("grown", "a.log")}
     assert done(site, site.run()) == [("a.log", "take")]
-    record = site.sightings()["a.log"].record
+    record = site.sightings()["a.log"].known
     assert record is not None
     assert (record.rows, record.stored) == (1, 1)

@@ -131,7 +131,7 @@ def test_records_of_a_source_that_did_not_show_them_stay_its_own(site: Site) -> 
     other = replace(feed, source=replace(feed.source, name="other"))  # type: ignore[type-var]
     site.target = replace(site.target, feeds=(breaking, other))
     plan = site.plan()
-    assert [item.record for unit in plan.units for item in unit.artifacts] == [None, None]
+    assert [item.known for unit in plan.units for item in unit.artifacts] == [None, None]
     assert not plan.renamed
 
 
