@@ -19,6 +19,7 @@ from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.config.values import WorkspaceConfig
 from tailpipe.engine.settings import engine_settings
+from tailpipe.lake.address import Lake
 from tailpipe.lake.facts import RowsFact
 from tailpipe.lake.log import Change
 from tailpipe.plugins.registry import load_registry
@@ -37,7 +38,7 @@ def remember(site: Site, days: Sequence[date]) -> int:
     asked = AskedWindow(day_window(min(days)).start, day_window(max(days)).end)
     with make_watcher(is_shown=False) as watcher:
         engine = engine_settings(WorkspaceConfig(), {}, "sail")
-        collection = Collection([target], site.data_dir, asked, engine, now, watcher)
+        collection = Collection([target], Lake(str(site.data_dir)), asked, engine, now, watcher)
         (plan,), _ = collection.plan()
     log = collection.log(target)
     log.refresh()

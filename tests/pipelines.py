@@ -27,6 +27,7 @@ from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.engine.session import Session
 from tailpipe.engine.settings import EngineSettings
+from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import reject_files
 from tailpipe.plugins.registry import Registry, load_registry
 from tailpipe.times import parse_moment
@@ -41,11 +42,11 @@ _writes = count()
 
 @dataclass(frozen=True)
 class Place:
-    """`lake` is where the data goes, unless that is beside the logs."""
+    """`elsewhere` is where the data goes, unless that is beside the logs."""
 
     folder: Path
     session: Session
-    lake: Path | None = None
+    elsewhere: Path | None = None
 
     @property
     def logs(self) -> Path:
@@ -53,7 +54,11 @@ class Place:
 
     @property
     def data(self) -> Path:
-        return self.lake or self.folder / "data"
+        return self.elsewhere or self.folder / "data"
+
+    @property
+    def lake(self) -> Lake:
+        return Lake(str(self.data))
 
     def write(self, name: str, content: str | bytes) -> Path:
         """A log file that nobody writes any more; a name that ends in .gz gets its content compressed."""
@@ -90,7 +95,7 @@ class Place:
         )
         return Collection(
             targets=[only_sources(selection.chosen, selection.sources) for selection in selections],
-            data_dir=self.data,
+            lake=self.lake,
             asked=asked,
             engine=EngineSettings(cores=self.session.cores),
             now=now,
@@ -118,7 +123,7 @@ class Place:
 
     def rejects(self, table: str) -> list[dict[str, Any]]:
         """Quarantined records as (file name, position, reason, raw), in the order of their places."""
-        found = [row for file in reject_files(self.data, table) for row in pq.read_table(file).to_pylist()]
+        found = [row for file in reject_files(self.lake, table) for row in pq.read_table(file).to_pylist()]
         shown = [
             {
                 "file": Path(row["artifact"]).name,

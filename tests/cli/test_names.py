@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from installed import APP, Home, line
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog
 from tailpipe.tables.stored_schema import table_schema
@@ -28,7 +29,7 @@ def store(home: Home, name: str) -> None:
     moment = "2024-06-01T00:00:00.000"
     fact = FileFact("u", f"{folder}/a.parquet", path.stat().st_size, 1, values, moment, moment)
     change = Change(partition="one", kind="collect", unit="u", run="r", files=(fact,))
-    TableLog(str(home.data / name), table_schema(table, TYPE_KEY)).commit(change, 0)
+    TableLog(TableAddress(str(home.data / name)), table_schema(table, TYPE_KEY)).commit(change, 0)
 
 
 @pytest.mark.parametrize("name", ["café", "日本", "select", "tailpipe", "duckdb_tables", "a b-c"])

@@ -162,7 +162,7 @@ def test_a_half_line_that_was_taken_and_its_window(place: Place) -> None:
     place.write("app.log", one + two[:29])
     place.collect(start="2024-06-10", end="2024-06-10")
     assert sizes(place) == [123, 234]
-    delete_window(place.data, "app_log", "one", DAY_11)
+    delete_window(place.lake, "app_log", "one", DAY_11)
     place.write("app.log", one + two[:30])
     place.collect(start="2024-06-10", end="2024-06-10")
     assert sizes(place) == [123]
@@ -209,7 +209,7 @@ def test_what_was_deleted_comes_back_exactly(place: Place) -> None:
     window = Window(
         parse_moment("2024-06-10T06:30:00Z", now=NOW), parse_moment("2024-06-12T01:00:00Z", now=NOW)
     )
-    deleted = delete_window(place.data, "app_log", "one", window)
+    deleted = delete_window(place.lake, "app_log", "one", window)
     assert deleted.rows == 42
     assert sizes(place) == [*range(7), *range(49, 60)]
     outcome = place.collect(start=JUNE)

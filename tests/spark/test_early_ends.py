@@ -12,6 +12,7 @@ from tailpipe.collect import background
 from tailpipe.collect.outcome import RunOutcome
 from tailpipe.collect.spool import Counts
 from tailpipe.collect.stopping import Stopping
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.log import TableLog
 
 ROWS = 20_000
@@ -89,6 +90,6 @@ def test_what_was_read_when_a_run_is_interrupted_is_kept(
     kept = len(ids(place))
     assert 0 < kept < 8 * ROWS
     assert kept % ROWS == 0
-    assert TableLog(str(place.data / "app_log"), pa.schema([])).state("one").covered == {}
+    assert TableLog(TableAddress(str(place.data / "app_log")), pa.schema([])).state("one").covered == {}
     assert place.collect(start="2024-06-01").rows.stored == 8 * ROWS - kept
     assert len(set(ids(place))) == len(ids(place)) == 8 * ROWS

@@ -91,7 +91,7 @@ def test_rejects_are_tried_again_with_what_their_path_says(place: Place) -> None
     collection = place.collection()
     retry = Retry(
         collection.targets,
-        place.data,
+        place.lake,
         None,
         collection.engine,
         NOW,

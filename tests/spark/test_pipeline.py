@@ -491,6 +491,7 @@ def test_text_of_any_kind_survives(place: Place) -> None:
 
 
 def test_the_manifest_of_a_commit_tells_what_was_collected(place: Place) -> None:
+    from tailpipe.lake.address import TableAddress
     from tailpipe.lake.log import manifest_paths
     from tailpipe.lake.manifest import read_manifest
 
@@ -498,13 +499,14 @@ def test_the_manifest_of_a_commit_tells_what_was_collected(place: Place) -> None
     place.configure(APP)
     place.collect(start="2024-05-01")
     location = str(place.data / "app_log")
-    name, of_the_run = manifest_paths(location, "one")
-    manifest = read_manifest(location, name)
+    address = TableAddress(location)
+    name, of_the_run = manifest_paths(address, "one")
+    manifest = read_manifest(address, name)
     (record,) = manifest.artifacts
     assert (record.location, record.size_bytes) == (str(path), path.stat().st_size)
     assert (record.rows, record.stored, record.filtered, record.outside, record.rejected) == (4, 3, 0, 0, 1)
     assert [f"{location}/{file}" for file in manifest.header.files] == DeltaTable(location).file_uris()
-    report = read_manifest(location, of_the_run).header.report
+    report = read_manifest(address, of_the_run).header.report
     assert report is not None
     assert (report.units, report.rows, report.stored, report.rejected) == (1, 4, 3, 1)
 

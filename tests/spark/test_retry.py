@@ -44,7 +44,7 @@ def make_retry(place: Place, window: Window | None = None, now: datetime = NOW) 
     collection = place.collection(now=now)
     return Retry(
         targets=collection.targets,
-        data_dir=place.data,
+        lake=place.lake,
         window=window,
         engine=collection.engine,
         now=now,
@@ -62,7 +62,7 @@ def retry(place: Place, window: Window | None = None, now: datetime = NOW) -> Re
 
 def check_state(place: Place, table: str) -> None:
     """What is known of artifacts adds up, and is what lies in the lake."""
-    states = partition_states(place.data, table).values()
+    states = partition_states(place.lake, table).values()
     records = [record for state in states for record in state.artifacts.known()]
     for record in records:
         assert record.rows == record.stored + record.filtered + record.outside + record.rejected
@@ -290,7 +290,7 @@ def test_any_order_of_fixes_retries_and_windows_ends_in_the_same_table(
             case "collect":
                 place.collect()
             case "drop of another year":
-                assert drop_rejects(place.data, "words", "all", ANOTHER_YEAR) == 0
+                assert drop_rejects(place.lake, "words", "all", ANOTHER_YEAR) == 0
             case _:
                 text += action
                 place.write("one.log", text)

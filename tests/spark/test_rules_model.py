@@ -69,7 +69,7 @@ class InLake:
 
     def delete(self, start: int | None, end: int | None) -> None:
         window = ALWAYS if start is None or end is None else Window(moment(start), moment(end))
-        delete_window(self.place.data, TABLE, "p", window)
+        delete_window(self.place.lake, TABLE, "p", window)
 
     def rows(self) -> dict[str, str]:
         rows = self.place.rows(TABLE)
@@ -79,15 +79,15 @@ class InLake:
 
     def rejects(self) -> dict[str, str]:
         rows = [
-            row for path in reject_files(self.place.data, TABLE) for row in pq.read_table(path).to_pylist()
+            row for path in reject_files(self.place.lake, TABLE) for row in pq.read_table(path).to_pylist()
         ]
         by_id = {row["id"]: row["raw"] for row in rows}
         assert len(by_id) == len(rows)
         return by_id
 
     def whole_days(self, world: World) -> set[int]:
-        states = partition_states(self.place.data, TABLE)
-        rows = rows_per_day(self.place.data, TABLE).get("p", {})
+        states = partition_states(self.place.lake, TABLE)
+        rows = rows_per_day(self.place.lake, TABLE).get("p", {})
         return whole_days(states.get("p", PartitionState()), rows, world)
 
 

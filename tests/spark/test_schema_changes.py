@@ -135,6 +135,7 @@ def test_a_column_may_change_its_letters_case_and_leave_and_come_back(place: Pla
 def test_other_types_stop_that_table_alone_and_are_rewritten_by_a_command(
     place: Place, old: str, new: str
 ) -> None:
+    from tailpipe.lake.address import TableAddress
     from tailpipe.lake.log import TYPE_KEY, TableLog
     from tailpipe.tables.stored_schema import table_schema
 
@@ -157,7 +158,9 @@ def test_other_types_stop_that_table_alone_and_are_rewritten_by_a_command(
 
     location = str(place.data / "app_log")
     declared = place.collection("app_log").targets[0].table
-    assert TableLog(location, table_schema(declared, TYPE_KEY)).rewrite(may_lose=False).rows == 2
+    assert (
+        TableLog(TableAddress(location), table_schema(declared, TYPE_KEY)).rewrite(may_lose=False).rows == 2
+    )
     assert not place.collect().failed
     expected = ["{'a': 5}", "{'a': 6}"] if "struct" in new else ["5", "6"]
     assert [str(value) for value in values(place)] == expected
@@ -174,7 +177,7 @@ def test_a_table_without_rows_takes_any_type(place: Place) -> None:
     write(place, "a", 1)
     place.collect()
     for partition in ("one", "two"):
-        delete_window(place.data, "app_log", partition, ALWAYS)
+        delete_window(place.lake, "app_log", partition, ALWAYS)
     place.configure(typed("struct(a int)"))
     write(place, "bb", {"a": 1})
     assert not place.collect(start="2024-06-01").failed

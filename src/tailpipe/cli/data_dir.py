@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from tailpipe.config.directories import expanded, install_directory
 from tailpipe.config.values import WorkspaceConfig
 from tailpipe.errors import UsageError
+from tailpipe.lake.address import Lake
 
 _MEMORY = "TAILPIPE_MEMORY_MAX_MB"
 _LEAST_MEMORY_MB = 256
 
 
-def data_dir_of(workspace: WorkspaceConfig, environment: Mapping[str, str]) -> Path:
-    """Absolute; a relative path starts at the working folder."""
+def lake_of(workspace: WorkspaceConfig, environment: Mapping[str, str]) -> Lake:
+    """A relative path starts at the working folder."""
     if workspace.data_dir:
         path = expanded(workspace.data_dir, environment).absolute()
     else:
@@ -27,7 +27,7 @@ def data_dir_of(workspace: WorkspaceConfig, environment: Mapping[str, str]) -> P
             f'{path}: a folder of tables must not have "{escape[0]}" in its path.',
             hint="rename the folder, or set data_dir in the workspace or TAILPIPE_INSTALL_DIR to another one",
         )
-    return path
+    return Lake(str(path))
 
 
 def memory_from(environment: Mapping[str, str]) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.cli.terminal import counted
+from tailpipe.lake.address import Lake
 from tailpipe.lake.runs import COLLECTING, FAILED, UNFINISHED, Run
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from tailpipe.lake.state import PartitionState
 
 
-def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) -> dict[str, Any]:
+def collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> dict[str, Any]:
     """Empty while nothing was ever collected or tried."""
     from tailpipe.lake.catalog import partition_states
     from tailpipe.lake.runs import partition_runs
     from tailpipe.lake.sizes import quarantined
 
-    state = partition_states(data_dir, table, lambda name: name == partition).get(partition)
+    state = partition_states(lake, table, lambda name: name == partition).get(partition)
     if state is None:
         return {}
     kept = [record for record in state.artifacts.known() if record.kept]
@@ -29,14 +29,14 @@ def collection_facts(data_dir: Path, table: str, partition: str, now: datetime) 
     return {
         "artifacts": len(kept),
         "waiting_for_line_end": waiting,
-        "rejects": quarantined(data_dir, table, state),
-        **_last_run(partition_runs(data_dir, table, partition)),
+        "rejects": quarantined(lake, table, state),
+        **_last_run(partition_runs(lake, table, partition)),
         "failed": [_failure(failure) for failure in state.failures],
         "pending": list(_pending(state, now)),
     }
 
 
-def last_endings(data_dir: Path, table: str) -> dict[str, dict[str, Any]]:
+def last_endings(lake: Lake, table: str) -> dict[str, dict[str, Any]]:
     """By name of the partition: when the last run that left a record ended, and how many of its units failed."""
     from tailpipe.lake.catalog import partition_endings
 
@@ -45,7 +45,7 @@ def last_endings(data_dir: Path, table: str) -> dict[str, dict[str, Any]]:
             "last_run": ending.finished_at.isoformat(timespec="seconds"),
             "last_run_failed": ending.failed or None,
         }
-        for name, ending in partition_endings(data_dir, table).items()
+        for name, ending in partition_endings(lake, table).items()
     }
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from tailpipe.cli.asked_window import whole_window
 from tailpipe.cli.setup import Setup
 from tailpipe.errors import UsageError
 from tailpipe.lake.catalog import list_tables
-from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import files_by_partition
 from tailpipe.partition_names import Key, matching
 from tailpipe.suggest import nearest
@@ -20,14 +18,10 @@ from tailpipe.times import Window
 def find_quarantine(setup: Setup) -> dict[Key, list[str]]:
     """Files of every partition that is configured or was collected."""
     found: dict[Key, list[str]] = {key: [] for key in (*setup.partitions, *setup.broken_partitions)}
-    for table in list_tables(setup.data_dir):
-        by_partition = files_by_partition(location_of(setup.data_dir, (table, "")))
+    for table in list_tables(setup.lake):
+        by_partition = files_by_partition(setup.lake.table(table))
         found |= {(table, partition): files for partition, files in by_partition.items()}
     return found
-
-
-def location_of(data_dir: Path, key: Key) -> str:
-    return str(table_location(data_dir, key[0]))
 
 
 def choose(words: Sequence[str], known: Mapping[Key, list[str]]) -> dict[Key, list[str]]:

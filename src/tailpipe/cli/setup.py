@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from tailpipe.cli.data_dir import data_dir_of, memory_from
+from tailpipe.cli.data_dir import lake_of, memory_from
 from tailpipe.cli.terminal import note
 from tailpipe.config import config_directories, load
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
 from tailpipe.errors import ConfigError, Problem, UsageError
+from tailpipe.lake.address import Lake
 from tailpipe.plugins.registry import Registry, known_tables, load_registry
 from tailpipe.suggest import did_you_mean
 from tailpipe.tables.table import Table
@@ -27,7 +28,7 @@ _MOST_WARNINGS = 20
 
 @dataclass(frozen=True)
 class Setup:
-    """`workspace` and `data_dir` raise ConfigError when their block cannot be used: at the first use."""
+    """`workspace` and `lake` raise ConfigError when their block cannot be used: at the first use."""
 
     registry: Registry
     config: Config
@@ -55,8 +56,8 @@ class Setup:
         return replace(configured, memory_max_mb=memory_max_mb) if memory_max_mb else configured
 
     @cached_property
-    def data_dir(self) -> Path:
-        return data_dir_of(self.workspace, os.environ)
+    def lake(self) -> Lake:
+        return lake_of(self.workspace, os.environ)
 
 
 def load_setup(
@@ -83,9 +84,9 @@ def load_setup(
         warn_of(problem for problem in all_problems(setup) if problem not in own)
     _check_workspace(name, config, writes)
     if writes and ("workspace", (name,)) not in config.broken:
-        from tailpipe.lake.files import follow_permissions
+        from tailpipe.lake.folder import follow_permissions
 
-        follow_permissions(setup.data_dir)
+        follow_permissions(setup.lake)
     return setup
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from tailpipe.config.values import Config
 from tailpipe.errors import LakeError, Position, Problem
+from tailpipe.lake.address import Lake
 from tailpipe.tables.table import Table
 
 
-def stored_type_problems(data_dir: Path, tables: Mapping[str, Table], config: Config) -> tuple[Problem, ...]:
+def stored_type_problems(lake: Lake, tables: Mapping[str, Table], config: Config) -> tuple[Problem, ...]:
     """Reads the log of each table that is collected and configured. One that cannot be read is a warning."""
     from tailpipe.lake.catalog import list_tables
     from tailpipe.lake.log import TYPE_KEY, TableLog, conflict_hint
-    from tailpipe.lake.paths import table_location
     from tailpipe.tables.stored_schema import table_schema
 
     problems: list[Problem] = []
-    for name in (name for name in list_tables(data_dir) if name in tables):
-        log = TableLog(str(table_location(data_dir, name)), table_schema(tables[name], TYPE_KEY))
+    for name in (name for name in list_tables(lake) if name in tables):
+        log = TableLog(lake.table(name), table_schema(tables[name], TYPE_KEY))
         try:
             conflicts = log.conflicts()
         except LakeError as error:

@@ -21,7 +21,7 @@ from tailpipe.collect.stopping import Stopping, read_together, run_stoppable
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.errors import TailpipeError, UnknownOutcome
-from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.log import Change, TableLog, stored_columns
 from tailpipe.lake.manifest import KnownArtifact
 
@@ -35,7 +35,7 @@ class PartitionRun:
     """One partition's way through the engine. `first_job_seconds` is kept for those who measure."""
 
     plan: PartitionPlan
-    location: str
+    address: TableAddress
     session: Session
     watcher: Watcher
     run_id: str
@@ -51,14 +51,14 @@ class PartitionRun:
         plan = self.plan
         self.version = plan.state.version
         self.reject_files = list(plan.state.reject_files)
-        recipes = make_recipes(plan.target, plan.units, stored_columns(self.location))
+        recipes = make_recipes(plan.target, plan.units, stored_columns(self.address))
         units = plan.units
         for number, error in recipes.errors.items():
             units, failed = without_feed(units, number, error)
             self._fail(failed)
         read = {item.feed for unit in units for item in unit.artifacts}
         self.recipes = {number: recipe for number, recipe in recipes.made.items() if number in read}
-        self.log = TableLog(self.location, common_schema(plan.target, self.recipes.values()))
+        self.log = TableLog(self.address, common_schema(plan.target, self.recipes.values()))
         self.stored = self.log.prepare(self.watcher.waiting_for)
         for batch in batches(units):
             self._run_all(batch)
@@ -121,7 +121,7 @@ class PartitionRun:
         files = tuple(self.reject_files)
         write = make_write_job(
             target,
-            self.location,
+            self.address,
             recipe,
             (make_slot(target, feed, unit, item, files) for unit, item in slots),
             self.now,
@@ -219,6 +219,5 @@ class PartitionRun:
 
     def _discard(self, tallies: Iterable[UnitTally]) -> None:
         """Files that no commit names are invisible; removing them only frees the room."""
-        filesystem, base = table_filesystem(self.location)
         for tally in tallies:
-            discard(filesystem, [f"{base}/{path}" for path in tally.written])
+            self.address.discard(tally.written)

@@ -11,6 +11,7 @@ from tailpipe.collect.plan import Action, PlannedArtifact, Unit
 from tailpipe.collect.reading import Pack, ReadJob
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
 from tailpipe.lake.log import TYPE_KEY
@@ -82,7 +83,7 @@ def run_packs(session: Session, recipe: Recipe, read: Reader, count: int, write:
 
 def make_write_job(
     target: Target,
-    location: str,
+    address: TableAddress,
     recipe: Recipe,
     slots: Iterable[ArtifactSlot],
     now: datetime,
@@ -93,7 +94,7 @@ def make_write_job(
 
     filled = {name: stored[name] for name in _stored_columns(recipe)}
     return WriteJob(
-        root=location,
+        address=address,
         table=target.config.table,
         partition=target.config.name,
         stored_schema=pa.schema(filled.values()),

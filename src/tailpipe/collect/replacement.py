@@ -56,11 +56,11 @@ def remove_replaced(
     files = sorted(
         _files_within(log.live_files(partition), records), key=lambda file: file.range, reverse=True
     )
-    gone = remove_chosen(log.location, files, rows, unit)
+    gone = remove_chosen(log.address, files, rows, unit)
     rejects = Chosen(prefixes, rows.ids - rows.found)
     gone_rejects = RejectRemoval((), (), 0)
     if not rejects.is_found and any(record.rejected for record in records):
-        gone_rejects = remove_rejects(log.location, partition, reject_files, rejects, unit)
+        gone_rejects = remove_rejects(log.address, partition, reject_files, rejects, unit)
     return Replacement(
         gone.removed,
         gone.added,

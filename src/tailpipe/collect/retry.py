@@ -26,9 +26,8 @@ from tailpipe.collect.target import Target
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
-from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog, stored_columns
-from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import ReasonCount, count_reasons
 from tailpipe.lake.removal import remove_rejects
 from tailpipe.tables.standardise import reading_format
@@ -66,7 +65,7 @@ class Retry:
     """
 
     targets: Sequence[Target]
-    data_dir: Path
+    lake: Lake
     window: Window | None
     engine: EngineSettings
     now: datetime
@@ -92,12 +91,12 @@ class Retry:
 
     def _retry(self, target: Target) -> RetryOutcome:
         """Plans again, on top of what the other one committed, when another process was faster."""
-        location = str(table_location(self.data_dir, target.config.table))
+        address = self.lake.table(target.config.table)
         for attempt in range(1, MAX_ATTEMPTS + 1):
-            state = TableLog(location, table_schema(target.table, TYPE_KEY)).state(target.config.name)
-            plan = plan_retry(location, target, state, self.window)
+            state = TableLog(address, table_schema(target.table, TYPE_KEY)).state(target.config.name)
+            plan = plan_retry(address, target, state, self.window)
             try:
-                return self._run(plan, location)
+                return self._run(plan, address)
             except ConflictError as conflict:
                 again = f"Planning again on top of it (attempt {attempt + 1} of {MAX_ATTEMPTS})."
                 self.watcher.planning_again(f"{conflict.message}. {again}")
@@ -106,12 +105,12 @@ class Retry:
             hint="run again when they are done; nothing was lost and nothing was stored twice",
         )
 
-    def _run(self, plan: RetryPlan, location: str) -> RetryOutcome:
-        plan, recipes = _with_recipes(plan, location)
+    def _run(self, plan: RetryPlan, address: TableAddress) -> RetryOutcome:
+        plan, recipes = _with_recipes(plan, address)
         partition = plan.target.config.name
         outcome = RetryOutcome(plan.target.name, left=plan.left)
         if recipes:
-            run = _PartitionRetry(plan, recipes, location, self._ready_session(), self.now)
+            run = _PartitionRetry(plan, recipes, address, self._ready_session(), self.now)
             self.watcher.waiting_for(f"{plan.target.name}: trying {plan.rejects:,} rejects again")
             try:
                 rows, days = run.execute()
@@ -120,8 +119,8 @@ class Retry:
                 raise
             except Exception as error:
                 outcome = replace(outcome, failure=engine_message(error))
-        state = TableLog(location, table_schema(plan.target.table, TYPE_KEY)).state(partition)
-        return replace(outcome, remaining=tuple(count_reasons(location, state.reject_files)))
+        state = TableLog(address, table_schema(plan.target.table, TYPE_KEY)).state(partition)
+        return replace(outcome, remaining=tuple(count_reasons(address, state.reject_files)))
 
     def _ready_session(self) -> Session:
         if self._session is None:
@@ -138,13 +137,13 @@ class Retry:
 class _PartitionRetry:
     plan: RetryPlan
     recipes: Mapping[int, Recipe]
-    location: str
+    address: TableAddress
     session: Session
     now: datetime
 
     def execute(self) -> tuple[Rows, frozenset[str]]:
         """Raises ConflictError when another process was faster; after any error nothing is changed."""
-        self.log = TableLog(self.location, common_schema(self.plan.target, self.recipes.values()))
+        self.log = TableLog(self.address, common_schema(self.plan.target, self.recipes.values()))
         self.stored = self.log.prepare()
         tally = RetryTally()
         try:
@@ -157,8 +156,7 @@ class _PartitionRetry:
         except UnknownOutcome:
             raise
         except Exception:
-            filesystem, base = table_filesystem(self.location)
-            discard(filesystem, [f"{base}/{path}" for path in tally.written])
+            self.address.discard(tally.written)
             raise
         return tally.rows, frozenset(fact.partition_values["tp_date"] for fact in tally.files)
 
@@ -166,8 +164,8 @@ class _PartitionRetry:
         plan, session = self.plan, self.session
         count = session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE)
         packs = tuple(plan.files[k::count] for k in range(min(count, len(plan.files))))
-        read = RetryJob(self.location, reading_format(recipe), plan.choice(number), packs)
-        write = make_write_job(plan.target, self.location, recipe, plan.slots(number), self.now, self.stored)
+        read = RetryJob(self.address, reading_format(recipe), plan.choice(number), packs)
+        write = make_write_job(plan.target, self.address, recipe, plan.slots(number), self.now, self.stored)
         write = replace(write, keeps_all_rejects=True)
         return run_watched(lambda: run_packs(session, recipe, read, len(packs), write), lambda: None)
 
@@ -175,7 +173,7 @@ class _PartitionRetry:
         """Files that held what was tried; what they held beside it is carried over into new ones."""
         choice = self.plan.choice()
         removal = remove_rejects(
-            self.location,
+            self.address,
             self.plan.target.config.name,
             self.plan.files,
             lambda rows: choice.slots_of(rows).is_valid(),
@@ -210,13 +208,13 @@ class _PartitionRetry:
         self.log.commit(change, self.plan.state.version)
 
 
-def _with_recipes(plan: RetryPlan, location: str) -> tuple[RetryPlan, dict[int, Recipe]]:
+def _with_recipes(plan: RetryPlan, address: TableAddress) -> tuple[RetryPlan, dict[int, Recipe]]:
     """Feeds whose rejects cannot be read are left out of the plan."""
     recipes: dict[int, Recipe] = {}
-    stored = stored_columns(location) if plan.feeds else {}
+    stored = stored_columns(address) if plan.feeds else {}
     for number in plan.feeds:
         try:
-            recipes[number] = retry_recipe(plan, number, location, stored)
+            recipes[number] = retry_recipe(plan, number, address, stored)
         except FieldsUnknown as unknown:
             plan = plan.without(number, unknown.message, unknown.hint or "")
             continue

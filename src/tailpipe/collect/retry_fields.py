@@ -17,6 +17,7 @@ from tailpipe.collect.sample import (
 )
 from tailpipe.errors import TailpipeError
 from tailpipe.formats.json_fields import json_field_names
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.quarantine import read_file
 from tailpipe.sources.artifact import Artifact
 from tailpipe.tables.standardise import Recipe
@@ -26,7 +27,7 @@ class FieldsUnknown(TailpipeError):
     """Nobody can say what the values of kept records are called. The message goes on after their number."""
 
 
-def retry_recipe(plan: RetryPlan, number: int, location: str, stored: Mapping[str, str]) -> Recipe:
+def retry_recipe(plan: RetryPlan, number: int, address: TableAddress, stored: Mapping[str, str]) -> Recipe:
     """How a feed's rejects become rows. Raises FieldsUnknown."""
     target, feed = plan.target, plan.target.feeds[number]
     if not has_open_fields(target, feed):
@@ -36,7 +37,7 @@ def retry_recipe(plan: RetryPlan, number: int, location: str, stored: Mapping[st
         headers = [sampled_fields(feed, [artifact]) for artifact in artifacts]
         return recipe_for_fields(target, feed, common_header(headers), stored)
     field_map = getattr(feed.format, "field_map", {})
-    own = json_field_names(_texts(plan, number, location), field_map)
+    own = json_field_names(_texts(plan, number, address), field_map)
     fields = dict.fromkeys((*sampled_fields(feed, artifacts), *own))
     return recipe_for_fields(target, feed, tuple(fields), stored)
 
@@ -72,10 +73,10 @@ def _artifacts(plan: RetryPlan, number: int) -> list[PlannedArtifact]:
     ]
 
 
-def _texts(plan: RetryPlan, number: int, location: str) -> Iterator[str]:
+def _texts(plan: RetryPlan, number: int, address: TableAddress) -> Iterator[str]:
     choice = plan.choice(number)
     for path in spread(plan.files, SAMPLED_ARTIFACTS):
-        rows = read_file(location, path)
+        rows = read_file(address, path)
         texts = rows.column("raw").filter(choice.slots_of(rows).is_valid())
         mean_bytes = max(1, texts.nbytes // max(1, len(texts)))
         yield from islice(texts.to_pylist(), SAMPLE_BYTES // mean_bytes + 1)

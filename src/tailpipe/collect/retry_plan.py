@@ -14,6 +14,7 @@ from tailpipe.collect.retry_reading import CHOICE_COLUMNS, Choice
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.formats.lines import is_cut_off
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.facts import ArtifactSlot
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file, record_prefixes
@@ -101,11 +102,13 @@ class RetryPlan:
         return replace(self, feeds=rest, left=(*self.left, Left(rejects, reason, hint)))
 
 
-def plan_retry(location: str, target: Target, state: PartitionState, window: Window | None) -> RetryPlan:
+def plan_retry(
+    address: TableAddress, target: Target, state: PartitionState, window: Window | None
+) -> RetryPlan:
     """Reads whose the rejects are, but not their texts."""
     planning = _Planning(target, record_prefixes(target.name, state))
     for path in state.reject_files:
-        rows = read_file(location, path, [*CHOICE_COLUMNS, "source", "records"])
+        rows = read_file(address, path, [*CHOICE_COLUMNS, "source", "records"])
         if planning.add(rows.filter(is_within(rows, window))):
             planning.files.append(path)
     return RetryPlan(target, state, window, planning.feeds(), tuple(planning.files), planning.all_left())

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut, Format
 from tailpipe.formats.lines import is_cut_off
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file
 from tailpipe.records import Reading, closing_rows, record_batch
 from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS
@@ -50,7 +51,7 @@ class RetryJob:
     Records come as a source would give them, and behind those of a pack one closing row for each slot that it had.
     """
 
-    location: str
+    address: TableAddress
     format: Format
     choice: Choice
     packs: tuple[tuple[str, ...], ...]
@@ -64,7 +65,7 @@ class RetryJob:
         rows = np.zeros(len(self.choice.slots), dtype=np.int64)
         size_bytes = rows.copy()
         for path in files:
-            for records in self._records(read_file(self.location, path)):
+            for records in self._records(read_file(self.address, path)):
                 slots = records.column("artifact").to_numpy()
                 rows += np.bincount(slots, minlength=len(rows))
                 sizes = pc.binary_length(records.column("raw")).to_numpy()

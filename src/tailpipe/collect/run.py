@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 import traceback
 import uuid
@@ -33,9 +32,9 @@ from tailpipe.config.values import PartitionConfig
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UsageError, system_message
+from tailpipe.lake.address import Lake
+from tailpipe.lake.folder import make_writable
 from tailpipe.lake.log import TYPE_KEY, TableLog
-from tailpipe.lake.paths import table_location
-from tailpipe.lake.table_deletion import remove_deleted
 from tailpipe.tables.stored_schema import table_schema
 from tailpipe.times import Lookback, Window
 
@@ -67,7 +66,7 @@ class Collection:
     """
 
     targets: Sequence[Target]
-    data_dir: Path
+    lake: Lake
     asked: AskedWindow
     engine: EngineSettings
     now: datetime
@@ -92,7 +91,7 @@ class Collection:
     def execute(self) -> RunOutcome:
         """Partitions fail alone, whatever the reason; the others are collected."""
         started = time.monotonic()
-        self._check_writable()
+        make_writable(self.lake)
         with ExitStack() as stack:
             runner = _Runner(self, stack)
             try:
@@ -109,7 +108,7 @@ class Collection:
         return plan_partition(target, state, self.asked, horizons, self.now, self.is_overwrite)
 
     def log(self, target: Target) -> TableLog:
-        return TableLog(self.location(target), table_schema(target.table, TYPE_KEY))
+        return TableLog(self.lake.table(target.config.table), table_schema(target.table, TYPE_KEY))
 
     def broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
         """The outcome of a partition that could not even be planned."""
@@ -128,20 +127,6 @@ class Collection:
             return UnitFailed(UNEXPECTED, 0, system_message(error))
         message = f"unexpected {type(error).__name__}: {error}"
         return UnitFailed(UNEXPECTED, 0, f"{message}\nhint: run with --debug to see where, and report it")
-
-    def _check_writable(self) -> None:
-        try:
-            self.data_dir.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.data_dir):
-                remove_deleted(self.data_dir)
-        except OSError as error:
-            raise LakeError(
-                f"{self.data_dir}: the workspace cannot be written: {error.strerror or error}",
-                hint="set data_dir in the workspace block or TAILPIPE_INSTALL_DIR to a folder you may write",
-            ) from error
-
-    def location(self, target: Target) -> str:
-        return str(table_location(self.data_dir, target.config.table))
 
 
 class _Runner:
@@ -231,7 +216,7 @@ class _Runner:
             return
         run = PartitionRun(
             plan=plan,
-            location=self._collection.location(plan.target),
+            address=self._collection.lake.table(plan.target.config.table),
             session=self._ready_session(),
             watcher=self._collection.watcher,
             run_id=self._run_id,

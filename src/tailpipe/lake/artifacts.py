@@ -6,14 +6,13 @@ A hundred thousand of them take a tenth of the time. A test holds both to the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailpipe.lake.address import Lake
 from tailpipe.lake.log import history_paths
 from tailpipe.lake.manifest import Header, kept_text, read_kept, read_rows, read_windows
-from tailpipe.lake.paths import table_location
 from tailpipe.lake.state import without
 from tailpipe.times import Window, merge
 
@@ -23,14 +22,14 @@ _MOMENT = pa.timestamp("us", "UTC")
 
 
 def known_artifacts(
-    data_dir: Path, table: str, columns: Sequence[str], is_wanted: Callable[[str], bool]
+    lake: Lake, table: str, columns: Sequence[str], is_wanted: Callable[[str], bool]
 ) -> dict[str, pa.Table]:
     """By name of the partition, with these columns of manifests as they are stored there."""
-    location = str(table_location(data_dir, table))
+    address = lake.table(table)
     needed = list(dict.fromkeys((*columns, *_KEY, "kept", *_COUNTED)))
     return {
-        name: _folded([read_rows(location, path, needed) for path in paths]).select(list(columns))
-        for name, paths in sorted(history_paths(location).items())
+        name: _folded([read_rows(address, path, needed) for path in paths]).select(list(columns))
+        for name, paths in sorted(history_paths(address).items())
         if is_wanted(name)
     }
 

@@ -7,23 +7,19 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import encodings
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.files import discard, sync
 
 
 @dataclass
 class DataFile:
-    """`path` is relative to the table, whose own path in the file system is `base`."""
-
-    filesystem: Any
-    base: str
+    address: TableAddress
     path: str
     partition_values: Mapping[str, str]
     writer: pq.ParquetWriter
@@ -42,12 +38,11 @@ class DataFile:
     def close(self, unit: str) -> FileFact:
         """Returns when the file is safe on its disk."""
         self.writer.close()
-        path = f"{self.base}/{self.path}"
-        sync(self.filesystem, path)
+        self.address.sync(self.path)
         return FileFact(
             unit=unit,
             path=self.path,
-            size_bytes=self.filesystem.get_file_info(path).size,
+            size_bytes=self.address.files.get_file_info(self.path).size,
             rows=self.rows,
             partition_values=dict(self.partition_values),
             # The log keeps milliseconds; a range must not become smaller than the rows.
@@ -60,25 +55,25 @@ class DataFile:
             self.writer.close()
         # Else it would try once more when it is forgotten, and complain to the terminal.
         self.writer.is_open = False
-        discard(self.filesystem, [f"{self.base}/{self.path}"])
+        self.address.discard([self.path])
 
 
 def open_data_file(
-    filesystem: Any, base: str, folder: str, partition_values: Mapping[str, str], schema: pa.Schema
+    address: TableAddress, folder: str, partition_values: Mapping[str, str], schema: pa.Schema
 ) -> DataFile:
-    """A new file with a name of its own in the hive folder, which is relative to the table."""
-    relative = f"{folder}/{uuid.uuid4().hex}.parquet"
-    filesystem.create_dir(f"{base}/{folder}", recursive=True)
+    """A new file with a name of its own in the hive folder."""
+    path = f"{folder}/{uuid.uuid4().hex}.parquet"
+    address.create_folder(path)
     writer = pq.ParquetWriter(
-        f"{base}/{relative}",
+        path,
         schema,
-        filesystem=filesystem,
+        filesystem=address.files,
         compression="zstd",
         compression_level=1,
         coerce_timestamps="us",
         **encodings(schema),
     )
-    return DataFile(filesystem, base, relative, partition_values, writer)
+    return DataFile(address, path, partition_values, writer)
 
 
 def _iso_milliseconds(milliseconds: int) -> str:

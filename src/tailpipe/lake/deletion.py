@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.columns import id_prefix
-from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.log import Change, TableLog
-from tailpipe.lake.paths import table_location
 from tailpipe.lake.removal import RejectRemoval, Removal, by_prefix, remove_rejects, remove_window
 from tailpipe.lake.state import PartitionState, without
 from tailpipe.times import Window
@@ -31,10 +29,9 @@ class Deleted:
     artifacts: int
 
 
-def delete_window(data_dir: Path, table: str, partition: str, window: Window) -> Deleted:
+def delete_window(lake: Lake, table: str, partition: str, window: Window) -> Deleted:
     """Takes effect as a whole or not at all; starts over when a collector was faster."""
-    location = str(table_location(data_dir, table))
-    log = TableLog(location, pa.schema([]))
+    log = TableLog(lake.table(table), pa.schema([]))
     for _ in range(_MAX_ATTEMPTS):
         state = log.state(partition)
         if state.version == 0:
@@ -50,14 +47,14 @@ def delete_window(data_dir: Path, table: str, partition: str, window: Window) ->
 
 
 def _delete(log: TableLog, table: str, partition: str, state: PartitionState, window: Window) -> Deleted:
-    rows = remove_window(log.location, log.live_files(partition), window, KIND)
+    rows = remove_window(log.address, log.live_files(partition), window, KIND)
     rejects = RejectRemoval((), (), 0)
     try:
         emptied = [
             known.key for known in state.artifacts.known() if known.kept and not without(known.kept, [window])
         ]
         prefixes = frozenset(id_prefix(f"{table}.{partition}", *key).decode() for key in emptied)
-        rejects = remove_rejects(log.location, partition, state.reject_files, by_prefix(prefixes), KIND)
+        rejects = remove_rejects(log.address, partition, state.reject_files, by_prefix(prefixes), KIND)
         change = Change(
             partition=partition,
             kind=KIND,
@@ -73,12 +70,10 @@ def _delete(log: TableLog, table: str, partition: str, state: PartitionState, wi
     except UnknownOutcome:
         raise
     except TailpipeError:
-        _discard(log.location, rows, rejects)
+        _discard(log.address, rows, rejects)
         raise
     return Deleted(rows.rows, rejects.rows, len(rows.removed), len(emptied))
 
 
-def _discard(location: str, rows: Removal, rejects: RejectRemoval) -> None:
-    filesystem, base = table_filesystem(location)
-    paths = [fact.path for fact in rows.added] + [fact.path for fact in rejects.added]
-    discard(filesystem, [f"{base}/{path}" for path in paths])
+def _discard(address: TableAddress, rows: Removal, rejects: RejectRemoval) -> None:
+    address.discard([fact.path for fact in rows.added] + [fact.path for fact in rejects.added])

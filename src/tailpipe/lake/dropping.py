@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
-from tailpipe.lake.files import discard, table_filesystem
+from tailpipe.lake.address import Lake
 from tailpipe.lake.log import Change, TableLog
-from tailpipe.lake.paths import table_location
 from tailpipe.lake.quarantine import is_within, prefixes_of, record_prefixes
 from tailpipe.lake.removal import remove_rejects
 from tailpipe.times import Window
@@ -22,9 +20,9 @@ KIND = "drop"
 _MAX_ATTEMPTS = 5
 
 
-def drop_rejects(data_dir: Path, table: str, partition: str, window: Window | None = None) -> int:
+def drop_rejects(lake: Lake, table: str, partition: str, window: Window | None = None) -> int:
     """Takes effect as a whole or not at all; starts over when a collector was faster. Says how many went."""
-    log = TableLog(str(table_location(data_dir, table)), pa.schema([]))
+    log = TableLog(lake.table(table), pa.schema([]))
     for _ in range(_MAX_ATTEMPTS):
         try:
             return _drop(log, table, partition, window)
@@ -39,7 +37,7 @@ def drop_rejects(data_dir: Path, table: str, partition: str, window: Window | No
 def _drop(log: TableLog, table: str, partition: str, window: Window | None) -> int:
     state = log.state(partition)
     dropping = _Dropping(window)
-    removal = remove_rejects(log.location, partition, state.reject_files, dropping, KIND)
+    removal = remove_rejects(log.address, partition, state.reject_files, dropping, KIND)
     if not removal.rows:
         return 0
     records = record_prefixes(f"{table}.{partition}", state)
@@ -67,8 +65,7 @@ def _drop(log: TableLog, table: str, partition: str, window: Window | None) -> i
     except UnknownOutcome:
         raise
     except TailpipeError:
-        filesystem, base = table_filesystem(log.location)
-        discard(filesystem, [f"{base}/{fact.path}" for fact in removal.added])
+        log.address.discard(fact.path for fact in removal.added)
         raise
     return removal.rows
 

@@ -18,11 +18,11 @@ import msgspec
 import pyarrow as pa
 
 from tailpipe.errors import ConflictError, LakeError, UnknownOutcome
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.evolution import TYPE_KEY as TYPE_KEY
 from tailpipe.lake.evolution import Evolution, TypeConflict, as_in, evolve
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.files import sync, table_filesystem
 from tailpipe.lake.manifest import (
     Failure,
     Header,
@@ -79,16 +79,16 @@ class Change:
 class TableLog:
     """The log as this process last saw it. `schema` is what the table should have now."""
 
-    def __init__(self, location: str, schema: pa.Schema) -> None:
-        self.location = location
+    def __init__(self, address: TableAddress, schema: pa.Schema) -> None:
+        self.address = address
         self._schema = schema
         self._delta: Any = None
         self._identity: Identity | None = None
         self._prepared: pa.Schema | None = None
 
     def refresh(self) -> None:
-        self._identity = identity(self.location)
-        self._delta = opened(self.location)
+        self._identity = identity(self.address)
+        self._delta = self.address.opened()
 
     def prepare(self, tell: Callable[[str], None] = lambda what: None) -> dict[str, pa.Field]:
         """Makes the table follow the schema that it should have, and says how data files spell and type its columns.
@@ -115,7 +115,7 @@ class TableLog:
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
         self.refresh()
-        return fold(self._transaction_version(partition), read_history(self.location, partition))
+        return fold(self._transaction_version(partition), read_history(self.address, partition))
 
     def live_files(self, partition: str) -> list[LiveFile]:
         """Data files that are visible now."""
@@ -131,7 +131,7 @@ class TableLog:
         """
         from deltalake.exceptions import DeltaError
 
-        with staying(self.location):
+        with staying(self.address):
             try:
                 self._ensure_table(change)
                 if self._transaction_version(change.partition) != expected_version:
@@ -150,16 +150,17 @@ class TableLog:
     def _ensure_table(self, change: Change) -> None:
         from deltalake import DeltaTable, Schema
 
-        if self._identity != identity(self.location) and self._delta is not None:
+        if self._identity != identity(self.address) and self._delta is not None:
             raise self._conflict(change.partition, "deleted")
         if self._delta is None:
             # Two first collections may race: whoever comes second finds the other's table.
             DeltaTable.create(
-                self.location,
+                self.address.uri,
                 Schema.from_arrow(self._schema),
                 mode="ignore",
                 partition_by=list(PARTITION_COLUMNS),
                 configuration=_CONFIGURATION,
+                storage_options=dict(self.address.options) or None,
             )
             self.refresh()
         else:
@@ -179,7 +180,7 @@ class TableLog:
         evolution = self._evolution()
         if evolution.conflicts:
             raise LakeError(
-                f"{self.location}: {'; '.join(map(str, evolution.conflicts))}",
+                f"{self.address}: {'; '.join(map(str, evolution.conflicts))}",
                 hint=conflict_hint(self._name),
             )
         if evolution.converted:
@@ -202,19 +203,19 @@ class TableLog:
             if not evolution.is_changed:
                 return evolution.schema, Rewriting()
             try:
-                with staying(self.location):
-                    rewriting = change_schema(self._delta, self.location, evolution, may_lose=may_lose)
+                with staying(self.address):
+                    rewriting = change_schema(self._delta, self.address, evolution, may_lose=may_lose)
                 self._delta.update_incremental()
                 return evolution.schema, rewriting
             except CommitFailedError:
                 self._delta.update_incremental()
             except (DeltaError, OSError) as error:
                 raise LakeError(
-                    f"{self.location}: the schema cannot be changed: {delta_message(error)}",
+                    f"{self.address}: the schema cannot be changed: {delta_message(error)}",
                     hint="check that the folder can be written and the disk has room",
                 ) from error
         raise LakeError(
-            f"{self.location}: collectors were faster {_MAX_ATTEMPTS} times; nothing was changed",
+            f"{self.address}: collectors were faster {_MAX_ATTEMPTS} times; nothing was changed",
             hint="run again when they are done",
         )
 
@@ -236,7 +237,7 @@ class TableLog:
             is_snapshot=change.is_snapshot,
         )
         name = manifest_path(change.partition, f"{version:08d}-{uuid.uuid4().hex}")
-        write_manifest(self.location, name, Manifest(header, change.artifacts))
+        write_manifest(self.address, name, Manifest(header, change.artifacts))
         return name
 
     def _append(self, change: Change, manifest: str, version: int) -> None:
@@ -273,32 +274,31 @@ class TableLog:
 
     def _sync_entry(self, manifest: str, before: int) -> None:
         """The library leaves its entry to the system's buffers: a power cut could leave half of it."""
-        filesystem, base = table_filesystem(self.location)
         version = before + 1
         with suppress(OSError):
             while True:
-                path = f"{base}/{LOG}/{version:020d}.json"
-                with filesystem.open_input_stream(path) as stream:
+                path = f"{LOG}/{version:020d}.json"
+                with self.address.files.open_input_stream(path) as stream:
                     is_ours = manifest.encode() in stream.read()
                 if is_ours:
-                    sync(filesystem, path)
-                    sync(filesystem, f"{base}/{LOG}")
+                    self.address.sync(path)
+                    self.address.sync(LOG)
                     return
                 version += 1
 
     def _names(self, manifest: str, change: Change) -> bool:
         try:
-            return manifest in manifest_paths(self.location, change.partition)
+            return manifest in manifest_paths(self.address, change.partition)
         except (LakeError, OSError, ValueError) as error:
             raise UnknownOutcome(
-                f"{self.location}: commit of {change.partition} {change.unit} broke off: {error}",
+                f"{self.address}: commit of {change.partition} {change.unit} broke off: {error}",
                 hint="collect again when the lake can be reached: what is there already is not stored twice",
             ) from error
 
     def _failed(self, change: Change, error: Exception) -> LakeError:
         what = f"commit of {f'{change.partition} {change.unit}'.rstrip()} failed: {delta_message(error)}"
         return LakeError(
-            f"{self.location}: {what}. Nothing of it is visible.",
+            f"{self.address}: {what}. Nothing of it is visible.",
             hint="check that the folder can be written and the disk has room, then collect again",
         )
 
@@ -309,7 +309,7 @@ class TableLog:
 
     @property
     def _name(self) -> str:
-        return self.location.rstrip("/").rsplit("/", 1)[-1]
+        return self.address.name
 
 
 def conflict_hint(table: str) -> str:
@@ -319,9 +319,9 @@ def conflict_hint(table: str) -> str:
     )
 
 
-def stored_columns(location: str) -> dict[str, str]:
+def stored_columns(address: TableAddress) -> dict[str, str]:
     """Columns that the table has now with their DuckDB types; none while it was never collected."""
-    delta = opened(location)
+    delta = address.opened()
     return (
         {field.name: str(field.metadata.get(TYPE_KEY) or field.type) for field in delta.schema().fields}
         if delta is not None
@@ -329,16 +329,16 @@ def stored_columns(location: str) -> dict[str, str]:
     )
 
 
-def read_history(location: str, partition: str) -> list[Manifest]:
+def read_history(address: TableAddress, partition: str) -> list[Manifest]:
     """Manifests of a partition that still matter, oldest first: the last snapshot and those after it."""
-    return [read_manifest(location, path) for path in history_paths(location, partition).get(partition, ())]
+    return [read_manifest(address, path) for path in history_paths(address, partition).get(partition, ())]
 
 
-def history_paths(location: str, partition: str | None = None) -> dict[str, list[str]]:
+def history_paths(address: TableAddress, partition: str | None = None) -> dict[str, list[str]]:
     """The same by their paths, of one partition or of all."""
     paths: dict[str, list[str]] = {}
     is_complete: set[str] = set()
-    for entry in _commit_infos(location, newest_first=True):
+    for entry in _commit_infos(address, newest_first=True):
         name = entry.get(_PARTITION_KEY)
         if name is None or name in is_complete or partition not in (None, name):
             continue
@@ -350,26 +350,25 @@ def history_paths(location: str, partition: str | None = None) -> dict[str, list
     return paths
 
 
-def manifest_paths(location: str, partition: str | None = None) -> list[str]:
+def manifest_paths(address: TableAddress, partition: str | None = None) -> list[str]:
     """Manifests that the log names, oldest first; of one partition or of all."""
     return [
         entry[_MANIFEST_KEY]
-        for entry in _commit_infos(location)
+        for entry in _commit_infos(address)
         if _MANIFEST_KEY in entry and partition in (None, entry.get(_PARTITION_KEY))
     ]
 
 
-def _commit_infos(location: str, newest_first: bool = False) -> Iterator[dict[str, Any]]:
+def _commit_infos(address: TableAddress, newest_first: bool = False) -> Iterator[dict[str, Any]]:
     from pyarrow import fs
 
-    filesystem, base = table_filesystem(location)
-    infos = filesystem.get_file_info(fs.FileSelector(f"{base}/{LOG}", allow_not_found=True))
+    infos = address.files.get_file_info(fs.FileSelector(LOG, allow_not_found=True))
     entries = sorted((info.path for info in infos if _ENTRY.fullmatch(info.base_name)), reverse=newest_first)
     for path in entries:
         try:
-            info = _commit_info(filesystem, path)
+            info = _commit_info(address.files, path)
         except (OSError, ValueError) as error:
-            raise _unreadable(location, error) from error
+            raise address.unreadable(error) from error
         if info is not None:
             yield info
 
@@ -382,26 +381,6 @@ def _commit_info(filesystem: Any, path: str) -> dict[str, Any] | None:
                 info: dict[str, Any] = msgspec.json.decode(line)["commitInfo"]
                 return info
     return None
-
-
-def _unreadable(location: str, error: Exception) -> LakeError:
-    return LakeError(
-        f"{location}: the Delta log cannot be read: {delta_message(error)}",
-        hint="check that the folder is whole and readable; other programs must not write into it",
-    )
-
-
-def opened(location: str) -> Any:
-    """None where there is no table."""
-    from deltalake import DeltaTable
-    from deltalake.exceptions import DeltaError, TableNotFoundError
-
-    try:
-        return DeltaTable(location)
-    except TableNotFoundError:
-        return None
-    except (DeltaError, OSError) as error:
-        raise _unreadable(location, error) from error
 
 
 def _application(partition: str) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.files import sync, table_filesystem
+from tailpipe.lake.address import TableAddress
 from tailpipe.times import Window
 
 _HEADER_KEY = b"tailpipe.header"
@@ -168,19 +168,17 @@ _SAME = {"oldest": "first", "newest": "last"}
 _AS_TEXT = ("span", "kept", "constants", "first", "last", "collected_at", "oldest", "newest")
 
 
-def write_manifest(root: str, path: str, manifest: Manifest) -> None:
-    filesystem, base = table_filesystem(root)
-    full = f"{base}/{path}"
-    filesystem.create_dir(full.rsplit("/", 1)[0], recursive=True)
+def write_manifest(address: TableAddress, path: str, manifest: Manifest) -> None:
+    address.create_folder(path)
     metadata = {_HEADER_KEY: msgspec.json.encode(manifest.header)}
     columns = [_column(name, manifest.artifacts) for name in _SCHEMA.names]
     rows = pa.Table.from_arrays(columns, schema=_SCHEMA.with_metadata(metadata))
-    pq.write_table(rows, full, filesystem=filesystem, compression="zstd")
-    sync(filesystem, full)
+    pq.write_table(rows, path, filesystem=address.files, compression="zstd")
+    address.sync(path)
 
 
-def read_manifest(root: str, path: str) -> Manifest:
-    header, rows = read_rows(root, path)
+def read_manifest(address: TableAddress, path: str) -> Manifest:
+    header, rows = read_rows(address, path)
     values = {name: _values(name, rows) for name in _SCHEMA.names}
     for name, read in _READERS.items():
         values[name] = [read(text) for text in values[name]]
@@ -206,30 +204,30 @@ def _fill_in(values: dict[str, list[Any]]) -> None:
         ]
 
 
-def read_rows(root: str, path: str, columns: Sequence[str] | None = None) -> tuple[Header, pa.Table]:
+def read_rows(
+    address: TableAddress, path: str, columns: Sequence[str] | None = None
+) -> tuple[Header, pa.Table]:
     """The header, and its artifacts as they are stored: windows, moments and constants are text."""
-    filesystem, base = table_filesystem(root)
     # One small file: opening it directly takes a third of the time that a dataset of one does.
-    with _readable(root, path), pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
+    with _readable(address, path), pq.ParquetFile(path, filesystem=address.files) as file:
         rows = file.read(columns, use_threads=False)
     return _header(rows.schema, path), rows
 
 
-def read_header(root: str, path: str) -> Header:
+def read_header(address: TableAddress, path: str) -> Header:
     """The header alone: cheap, whatever the number of artifacts."""
-    filesystem, base = table_filesystem(root)
-    with _readable(root, path):
-        schema = pq.read_schema(f"{base}/{path}", filesystem=filesystem)
+    with _readable(address, path):
+        schema = pq.read_schema(path, filesystem=address.files)
     return _header(schema, path)
 
 
 @contextmanager
-def _readable(root: str, path: str) -> Iterator[None]:
+def _readable(address: TableAddress, path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         raise LakeError(
-            f"{root}/{path}: the log names this manifest, and it cannot be read: {error}",
+            f"{address}/{path}: the log names this manifest, and it cannot be read: {error}",
             hint="check that the folder is whole and readable; other programs must not write into it",
         ) from error
 

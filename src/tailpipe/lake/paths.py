@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from datetime import date
-from pathlib import Path
 from urllib.parse import quote
 
 PARTITION_COLUMNS = ("tp_partition", "tp_index", "tp_date")
 LOG = "_delta_log"
+FIRST_ENTRY = f"{LOG}/{0:020d}.json"
 MANIFESTS = "_manifests"
 REJECTS = "_rejects"
 _LONGEST_NAME = 200
-
-
-def table_location(data_dir: Path, table: str) -> Path:
-    return data_dir / table
-
-
-def is_table(location: Path) -> bool:
-    """A run that died while it made the table may leave a log without entries, which is no table yet."""
-    return os.path.exists(first_entry(location))
-
-
-def first_entry(location: Path) -> Path:
-    return location / LOG / f"{0:020d}.json"
 
 
 def hive_folder(partition: str, index: str, day: date) -> str:

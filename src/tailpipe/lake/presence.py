@@ -10,39 +10,39 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-from tailpipe.lake.paths import first_entry
+from tailpipe.lake.address import Lake, TableAddress
+from tailpipe.lake.paths import FIRST_ENTRY
 
 Identity = tuple[int, int]
 
 
-def identity(location: str) -> Identity | None:
+def identity(address: TableAddress) -> Identity | None:
     """Tells the table from one that was made in its place; None while there is none."""
     try:
-        entry = os.stat(first_entry(Path(location)))
+        entry = os.stat(address.path(FIRST_ENTRY))
     except OSError:
         return None
     return entry.st_ino, entry.st_mtime_ns
 
 
 @contextmanager
-def staying(location: str) -> Iterator[None]:
+def staying(address: TableAddress) -> Iterator[None]:
     """While it lasts, nobody deletes a table beside this one or this one itself."""
-    with _locked(Path(location).parent, fcntl.LOCK_SH):
+    with _locked(os.path.dirname(address.uri), fcntl.LOCK_SH):
         yield
 
 
 @contextmanager
-def leaving(location: Path) -> Iterator[None]:
+def leaving(lake: Lake) -> Iterator[None]:
     """While it lasts, nobody commits."""
-    with _locked(location.parent, fcntl.LOCK_EX):
+    with _locked(lake.uri, fcntl.LOCK_EX):
         yield
 
 
 @contextmanager
-def _locked(folder: Path, kind: int) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
+def _locked(folder: str, kind: int) -> Iterator[None]:
+    os.makedirs(folder, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         with suppress(OSError):

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import PREFIX_LENGTH, id_prefix
-from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.log import history_paths
 from tailpipe.lake.manifest import KnownArtifact, read_header
 from tailpipe.lake.rejects import read_rejects, records_in
@@ -35,12 +35,12 @@ class ReasonCount:
     example: str
 
 
-def files_by_partition(location: str) -> dict[str, list[str]]:
+def files_by_partition(address: TableAddress) -> dict[str, list[str]]:
     """Files that count, relative to the table, oldest commit first: those that commits added and none took away."""
     found: dict[str, list[str]] = {}
-    for partition, manifests in history_paths(location).items():
+    for partition, manifests in history_paths(address).items():
         live: dict[str, None] = {}
-        for header in (read_header(location, path) for path in manifests):
+        for header in (read_header(address, path) for path in manifests):
             for removed in header.removed_rejects:
                 live.pop(removed, None)
             live |= dict.fromkeys(header.rejects)
@@ -48,10 +48,9 @@ def files_by_partition(location: str) -> dict[str, list[str]]:
     return found
 
 
-def read_file(location: str, path: str, columns: list[str] | None = None) -> pa.Table:
-    filesystem, base = table_filesystem(location)
-    with _told(location, path):
-        return read_rejects(filesystem, base, path, columns)
+def read_file(address: TableAddress, path: str, columns: list[str] | None = None) -> pa.Table:
+    with _told(address, path):
+        return read_rejects(address, path, columns)
 
 
 def is_within(rows: Any, window: Window | None) -> Any:
@@ -77,11 +76,13 @@ def record_prefixes(name: str, state: PartitionState) -> dict[str, KnownArtifact
     return {id_prefix(name, *known.key).decode(): known for known in kept}
 
 
-def count_reasons(location: str, files: Sequence[str], window: Window | None = None) -> list[ReasonCount]:
+def count_reasons(
+    address: TableAddress, files: Sequence[str], window: Window | None = None
+) -> list[ReasonCount]:
     """Largest first. Holds one file, and one count for each kind of reason."""
     counts: dict[tuple[str, str], ReasonCount] = {}
     for path in files:
-        rows = read_file(location, path, ["id", "source", "reason", "rejected_at", "records"])
+        rows = read_file(address, path, ["id", "source", "reason", "rejected_at", "records"])
         for count in _counts(rows.filter(is_within(rows, window))):
             key = count.source, count.kind
             counts[key] = _joined(counts[key], count) if key in counts else count
@@ -89,7 +90,7 @@ def count_reasons(location: str, files: Sequence[str], window: Window | None = N
 
 
 def find_rejects(
-    location: str, files: Sequence[str], window: Window | None, ids: Sequence[str], limit: int
+    address: TableAddress, files: Sequence[str], window: Window | None, ids: Sequence[str], limit: int
 ) -> tuple[list[dict[str, Any]], int]:
     """Rejects as dictionaries, newest files first and at most `limit`, and how many there are in all.
 
@@ -98,13 +99,13 @@ def find_rejects(
     found: list[dict[str, Any]] = []
     total = 0
     for path in reversed(files):
-        rows = read_file(location, path, ["id", "rejected_at", "records"])
+        rows = read_file(address, path, ["id", "rejected_at", "records"])
         is_found = is_within(rows, window)
         if ids:
             is_found = pc.and_(is_found, pc.is_in(rows.column("id"), value_set=pa.array(ids, pa.string())))
         count = records_in(rows.filter(is_found))
         if count and len(found) < limit:
-            rejects = read_file(location, path).filter(is_found)
+            rejects = read_file(address, path).filter(is_found)
             found += rejects.slice(0, limit - len(found)).to_pylist()
         total += count
     return found, total
@@ -134,11 +135,11 @@ def _joined(a: ReasonCount, b: ReasonCount) -> ReasonCount:
 
 
 @contextmanager
-def _told(location: str, path: str) -> Iterator[None]:
+def _told(address: TableAddress, path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         raise LakeError(
-            f"{location}: {path} cannot be read: {error}",
+            f"{address}: {path} cannot be read: {error}",
             hint="check that the file is whole and readable; other programs must not write into the lake",
         ) from error

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import PREFIX_LENGTH, Flags, Numbers
 from tailpipe.lake.facts import ArtifactSlot, RejectsFact
-from tailpipe.lake.files import discard, sync
 from tailpipe.lake.paths import rejects_path
 from tailpipe.tables.standard import ENTRY, POSITION, RAW, REASON
 
@@ -46,18 +46,17 @@ REJECTS_SCHEMA = pa.schema(
 )
 
 
-def write_rejects(filesystem: Any, base: str, partition: str, rows: pa.Table, unit: str) -> RejectsFact:
+def write_rejects(address: TableAddress, partition: str, rows: pa.Table, unit: str) -> RejectsFact:
     """Returns when the file is safe on its disk."""
-    relative = rejects_path(partition, uuid.uuid4().hex)
-    path = f"{base}/{relative}"
-    filesystem.create_dir(path.rsplit("/", 1)[0], recursive=True)
+    path = rejects_path(partition, uuid.uuid4().hex)
+    address.create_folder(path)
     try:
-        pq.write_table(rows, path, filesystem=filesystem, compression="zstd")
-        sync(filesystem, path)
+        pq.write_table(rows, path, filesystem=address.files, compression="zstd")
+        address.sync(path)
     except BaseException:
-        discard(filesystem, [path])
+        address.discard([path])
         raise
-    return RejectsFact(unit, relative, records_in(rows))
+    return RejectsFact(unit, path, records_in(rows))
 
 
 def records_in(rows: pa.Table) -> int:
@@ -65,9 +64,9 @@ def records_in(rows: pa.Table) -> int:
     return pc.sum(rows.column("records")).as_py() or 0
 
 
-def read_rejects(filesystem: Any, base: str, path: str, columns: list[str] | None = None) -> pa.Table:
+def read_rejects(address: TableAddress, path: str, columns: list[str] | None = None) -> pa.Table:
     # One file, not a dataset: its path must not be taken for a hive path.
-    with pq.ParquetFile(f"{base}/{path}", filesystem=filesystem) as file:
+    with pq.ParquetFile(path, filesystem=address.files) as file:
         stored = file.schema_arrow.names
         rows = file.read(columns=columns and [name for name in columns if name in stored])
     if "records" in stored or (columns and "records" not in columns):
@@ -89,8 +88,7 @@ class Quarantine:
     With `keeps_all`, what was kept once is kept again, whatever its size.
     """
 
-    filesystem: Any
-    base: str
+    address: TableAddress
     table: str
     partition: str
     slots: tuple[ArtifactSlot, ...]
@@ -190,7 +188,7 @@ class Quarantine:
     def _write(self, unit: str) -> None:
         rows = pa.concat_tables(self.buffers.pop(unit))
         del self.buffer_bytes[unit]
-        self.facts.append(write_rejects(self.filesystem, self.base, self.partition, rows, unit))
+        self.facts.append(write_rejects(self.address, self.partition, rows, unit))
 
     def holds(self, ids: pa.Array) -> Numbers:
         """Which records an earlier read rejected: they become rows only once they are retried."""
@@ -204,7 +202,7 @@ class Quarantine:
         prefixes = {slot.id_prefix.decode() for slot in asked}
         found = []
         for path in sorted({path for slot in asked for path in slot.reject_files}):
-            ids = read_rejects(self.filesystem, self.base, path, ["id"]).column("id")
+            ids = read_rejects(self.address, path, ["id"]).column("id")
             found += ids.filter(has_prefix(ids, prefixes)).chunks
         return pa.chunked_array(found, pa.string())
 

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.facts import FileFact, RejectsFact
-from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.rejects import has_prefix, read_rejects, records_in, write_rejects
 from tailpipe.times import Window
@@ -112,12 +112,12 @@ def remove_action(file: LiveFile) -> Any:
     return RemoveAction(file.path, True, now, file.size_bytes, dict(file.partition_values))
 
 
-def remove_chosen(root: str, files: Sequence[LiveFile], chosen: Chosen, unit: str) -> Removal:
+def remove_chosen(address: TableAddress, files: Sequence[LiveFile], chosen: Chosen, unit: str) -> Removal:
     """Rows that were chosen by their tp_id. Reads the ids of the files one after another, until all are found."""
-    return _remove(root, files, "tp_id", chosen, unit, is_done=lambda: chosen.is_found)
+    return _remove(address, files, "tp_id", chosen, unit, is_done=lambda: chosen.is_found)
 
 
-def remove_window(root: str, files: Sequence[LiveFile], window: Window, unit: str) -> Removal:
+def remove_window(address: TableAddress, files: Sequence[LiveFile], window: Window, unit: str) -> Removal:
     """Rows of the window. Files wholly inside or outside of it are not opened."""
     start, end = window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
     whole, others = [], []
@@ -132,29 +132,28 @@ def remove_window(root: str, files: Sequence[LiveFile], window: Window, unit: st
         moments = rows.column("tp_timestamp").cast(pa.timestamp("us"))
         return pc.and_(pc.greater_equal(moments, start), pc.less(moments, end))
 
-    rest = _remove(root, others, "tp_timestamp", is_gone, unit)
+    rest = _remove(address, others, "tp_timestamp", is_gone, unit)
     return Removal((*whole, *rest.removed), rest.added, rest.rows + sum(file.rows for file in whole))
 
 
 def remove_rejects(
-    root: str, partition: str, files: Sequence[str], is_gone: Gone, unit: str
+    address: TableAddress, partition: str, files: Sequence[str], is_gone: Gone, unit: str
 ) -> RejectRemoval:
     """Rejects of which `is_gone(rows)` is true; it is asked once per file. Files are relative to the table."""
-    filesystem, base = table_filesystem(root)
     removed: list[str] = []
     added: list[RejectsFact] = []
     gone = 0
-    with _undone_on_error(filesystem, base, added):
+    with _undone_on_error(address, added):
         for path in files:
-            with _told(root, path):
-                rows = read_rejects(filesystem, base, path)
+            with _told(address, path):
+                rows = read_rejects(address, path)
                 kept = rows.filter(_stays(is_gone(rows)))
                 if kept.num_rows == rows.num_rows:
                     continue
                 removed.append(path)
                 gone += records_in(rows) - records_in(kept)
                 if kept.num_rows:
-                    added.append(write_rejects(filesystem, base, partition, kept, unit))
+                    added.append(write_rejects(address, partition, kept, unit))
     return RejectRemoval(tuple(removed), tuple(added), gone)
 
 
@@ -184,7 +183,7 @@ class Chosen:
 
 
 def _remove(
-    root: str,
+    address: TableAddress,
     files: Sequence[LiveFile],
     column: str,
     is_gone: Gone,
@@ -192,17 +191,16 @@ def _remove(
     is_done: Callable[[], bool] = lambda: False,
 ) -> Removal:
     """`is_gone` sees the one column. Files after the one with which it is done are not opened."""
-    filesystem, base = table_filesystem(root)
     removed: list[LiveFile] = []
     added: list[FileFact] = []
     gone = 0
-    with _undone_on_error(filesystem, base, added):
+    with _undone_on_error(address, added):
         for file in files:
             if is_done():
                 break
             with (
-                _told(root, file.path),
-                pq.ParquetFile(f"{base}/{file.path}", filesystem=filesystem) as parquet,
+                _told(address, file.path),
+                pq.ParquetFile(file.path, filesystem=address.files) as parquet,
             ):
                 groups = range(parquet.num_row_groups)
                 stays = [_stays(is_gone(parquet.read_row_group(k, columns=[column]))) for k in groups]
@@ -212,15 +210,15 @@ def _remove(
                 removed.append(file)
                 gone += parquet.metadata.num_rows - kept
                 if kept:
-                    added.append(_rewrite(parquet, stays, filesystem, base, file, unit))
+                    added.append(_rewrite(parquet, stays, address, file, unit))
     return Removal(tuple(removed), tuple(added), gone)
 
 
 def _rewrite(
-    parquet: pq.ParquetFile, stays: Sequence[Any], filesystem: Any, base: str, file: LiveFile, unit: str
+    parquet: pq.ParquetFile, stays: Sequence[Any], address: TableAddress, file: LiveFile, unit: str
 ) -> FileFact:
     folder = file.path.rsplit("/", 1)[0]
-    new = open_data_file(filesystem, base, folder, file.partition_values, parquet.schema_arrow)
+    new = open_data_file(address, folder, file.partition_values, parquet.schema_arrow)
     try:
         for k, mask in enumerate(stays):
             if pc.any(mask).as_py():
@@ -243,20 +241,20 @@ def _moments(actions: pa.Table, name: str) -> list[datetime | None]:
 
 
 @contextmanager
-def _undone_on_error(filesystem: Any, base: str, added: Sequence[FileFact | RejectsFact]) -> Iterator[None]:
+def _undone_on_error(address: TableAddress, added: Sequence[FileFact | RejectsFact]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        discard(filesystem, [f"{base}/{fact.path}" for fact in added])
+        address.discard(fact.path for fact in added)
         raise
 
 
 @contextmanager
-def _told(root: str, path: str) -> Iterator[None]:
+def _told(address: TableAddress, path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         raise LakeError(
-            f"{root}: {path} cannot be rewritten: {error}. No row was removed.",
+            f"{address}: {path} cannot be rewritten: {error}. No row was removed.",
             hint="check that the file is whole and can be read, and that the disk has room",
         ) from error

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.conversion import Converter, open_converter
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.evolution import ColumnChange, Evolution
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.removal import LiveFile, add_action, live_files
 from tailpipe.tables.types import arrow_type, duckdb_type
@@ -54,16 +54,18 @@ class Rewriting:
         return sum(fact.rows for fact in self.added)
 
 
-def change_schema(delta: Any, location: str, evolution: Evolution, *, may_lose: bool = False) -> Rewriting:
+def change_schema(
+    delta: Any, address: TableAddress, evolution: Evolution, *, may_lose: bool = False
+) -> Rewriting:
     """Raises CommitFailedError when another commit came first; after any error nothing is changed."""
     from deltalake import CommitProperties, Schema
 
     rewriting = Rewriting()
     try:
         if evolution.converted:
-            _rewrite_files(location, live_files(delta), evolution.converted, rewriting)
+            _rewrite_files(address, live_files(delta), evolution.converted, rewriting)
         if rewriting.lost and not may_lose:
-            raise _refused(location, rewriting)
+            raise _refused(address, rewriting)
         # Only overwriting changes the schema: all files, or those of a partition that does not exist.
         delta.create_write_transaction(
             list(map(add_action, rewriting.added)),
@@ -74,25 +76,23 @@ def change_schema(delta: Any, location: str, evolution: Evolution, *, may_lose: 
             commit_properties=CommitProperties(custom_metadata={"tailpipe.kind": KIND}, max_commit_retries=0),
         )
     except BaseException:
-        filesystem, base = table_filesystem(location)
-        discard(filesystem, [f"{base}/{fact.path}" for fact in rewriting.added])
+        address.discard(fact.path for fact in rewriting.added)
         raise
     return rewriting
 
 
 def _rewrite_files(
-    location: str, files: Sequence[LiveFile], changes: Sequence[ColumnChange], rewriting: Rewriting
+    address: TableAddress, files: Sequence[LiveFile], changes: Sequence[ColumnChange], rewriting: Rewriting
 ) -> None:
-    filesystem, base = table_filesystem(location)
     with open_converter() as converter:
         for file in files:
             try:
-                with pq.ParquetFile(f"{base}/{file.path}", filesystem=filesystem) as parquet:
+                with pq.ParquetFile(file.path, filesystem=address.files) as parquet:
                     writer = _Rewriter(converter, {change.name: change for change in changes}, rewriting)
-                    rewriting.added.append(writer.rewrite(parquet, filesystem, base, file))
+                    rewriting.added.append(writer.rewrite(parquet, address, file))
             except (OSError, pa.ArrowException) as error:
                 raise LakeError(
-                    f"{location}: {file.path} cannot be rewritten: {error}. Nothing was changed.",
+                    f"{address}: {file.path} cannot be rewritten: {error}. Nothing was changed.",
                     hint="check that the file is whole and can be read, and that the disk has room",
                 ) from error
 
@@ -103,7 +103,7 @@ class _Rewriter:
     changes: Mapping[str, ColumnChange]
     rewriting: Rewriting
 
-    def rewrite(self, parquet: pq.ParquetFile, filesystem: Any, base: str, file: LiveFile) -> FileFact:
+    def rewrite(self, parquet: pq.ParquetFile, address: TableAddress, file: LiveFile) -> FileFact:
         schema = pa.schema(
             pa.field(each.name, arrow_type(self.changes[each.name].new))
             if each.name in self.changes
@@ -111,7 +111,7 @@ class _Rewriter:
             for each in parquet.schema_arrow
         )
         folder = file.path.rsplit("/", 1)[0]
-        new = open_data_file(filesystem, base, folder, file.partition_values, schema)
+        new = open_data_file(address, folder, file.partition_values, schema)
         try:
             for k in range(parquet.num_row_groups):
                 new.write(self._converted(parquet.read_row_group(k), schema))
@@ -136,9 +136,9 @@ class _Rewriter:
         return converted.values
 
 
-def _refused(location: str, rewriting: Rewriting) -> LakeError:
+def _refused(address: TableAddress, rewriting: Rewriting) -> LakeError:
     told = "; ".join(map(str, rewriting.lost.values()))
     return LakeError(
-        f"{location}: {told}. Nothing was changed.",
+        f"{address}: {told}. Nothing was changed.",
         hint="keep the type, or store null in their place: tailpipe table rewrite NAME --nulls",
     )

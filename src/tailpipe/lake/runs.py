@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.log import manifest_paths
 from tailpipe.lake.manifest import Header, KnownArtifact, RunReport, read_header, read_manifest, read_windows
-from tailpipe.lake.paths import table_location
 from tailpipe.times import Window
 
 DONE = "done"
@@ -51,18 +50,18 @@ class Run:
     rejected: int | None = None
 
 
-def partition_runs(data_dir: Path, table: str, partition: str | None = None) -> list[Run]:
+def partition_runs(lake: Lake, table: str, partition: str | None = None) -> list[Run]:
     """Of one partition or of all, in the order of their first commits."""
-    location = str(table_location(data_dir, table))
+    address = lake.table(table)
     commits: dict[tuple[str, str], list[tuple[str, Header]]] = defaultdict(list)
-    for path in manifest_paths(location, partition):
-        header = read_header(location, path)
+    for path in manifest_paths(address, partition):
+        header = read_header(address, path)
         if not header.is_snapshot:
             commits[header.partition, header.run].append((path, header))
-    return [_run(location, group) for group in commits.values()]
+    return [_run(address, group) for group in commits.values()]
 
 
-def _run(location: str, commits: Sequence[tuple[str, Header]]) -> Run:
+def _run(address: TableAddress, commits: Sequence[tuple[str, Header]]) -> Run:
     headers = [header for _, header in commits]
     report = next((header.report for header in reversed(headers) if header.report), None)
     kind = _kind(headers, report)
@@ -70,7 +69,7 @@ def _run(location: str, commits: Sequence[tuple[str, Header]]) -> Run:
         return _reported(headers[0], kind, report)
     if kind not in COLLECTING:
         return _instant(headers, kind)
-    records = [record for path, _ in commits for record in read_manifest(location, path).artifacts]
+    records = [record for path, _ in commits for record in read_manifest(address, path).artifacts]
     return _unfinished(headers, kind, records)
 
 

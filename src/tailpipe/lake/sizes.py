@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.paths import is_table, table_location
+from tailpipe.lake.address import Lake, TableAddress
 
 if TYPE_CHECKING:
     from tailpipe.lake.state import PartitionState
@@ -36,51 +35,47 @@ class _DayFiles:
     size_bytes: int
 
 
-def partition_contents(data_dir: Path, table: str) -> dict[str, Contents]:
+def partition_contents(lake: Lake, table: str) -> dict[str, Contents]:
     """By name of the partition; empty while the table was never collected."""
     by_partition: dict[str, list[_DayFiles]] = defaultdict(list)
-    for files in _files_by_day(table_location(data_dir, table)):
+    for files in _files_by_day(lake.table(table)):
         by_partition[files.partition].append(files)
     return {name: _contents(parts) for name, parts in sorted(by_partition.items())}
 
 
-def rows_per_day(data_dir: Path, table: str) -> dict[str, dict[date, int]]:
+def rows_per_day(lake: Lake, table: str) -> dict[str, dict[date, int]]:
     """Visible rows, by name of the partition and day; days without rows are left out."""
     rows: dict[str, dict[date, int]] = defaultdict(dict)
-    for files in _files_by_day(table_location(data_dir, table)):
+    for files in _files_by_day(lake.table(table)):
         rows[files.partition][files.day] = files.rows
     return dict(rows)
 
 
-def quarantined(data_dir: Path, table: str, state: PartitionState) -> int:
+def quarantined(lake: Lake, table: str, state: PartitionState) -> int:
     """Records that are in quarantine now; of its files, only how many each row stands for is read."""
-    from tailpipe.lake.files import table_filesystem
     from tailpipe.lake.rejects import read_rejects, records_in
 
-    location = table_location(data_dir, table)
-    filesystem, base = table_filesystem(str(location))
+    address = lake.table(table)
     try:
-        return sum(
-            records_in(read_rejects(filesystem, base, path, ["records"])) for path in state.reject_files
-        )
+        return sum(records_in(read_rejects(address, path, ["records"])) for path in state.reject_files)
     except OSError as error:
         raise LakeError(
-            f"{location}: the quarantine cannot be read: {error}",
+            f"{address}: the quarantine cannot be read: {error}",
             hint="check that the folder is whole and readable",
         ) from error
 
 
-def _files_by_day(location: Path) -> list[_DayFiles]:
-    if not is_table(location):
+def _files_by_day(address: TableAddress) -> list[_DayFiles]:
+    if not address.is_table():
         return []
     import pyarrow as pa
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 
     try:
-        actions = pa.table(DeltaTable(str(location)).get_add_actions(flatten=True))
+        actions = pa.table(DeltaTable(address.uri).get_add_actions(flatten=True))
     except DeltaError as error:
-        raise LakeError(f"{location}: the Delta log cannot be read: {error}") from error
+        raise LakeError(f"{address}: the Delta log cannot be read: {error}") from error
     if not actions.num_rows:
         return []
     keys = ["partition.tp_partition", "partition.tp_date"]

@@ -13,34 +13,34 @@ from contextlib import suppress
 from pathlib import Path
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.paths import table_location
+from tailpipe.lake.address import Lake
 from tailpipe.lake.presence import leaving
 
 _REMOVED = ".deleted-"
 
 
-def delete_table(data_dir: Path, table: str) -> None:
-    location = table_location(data_dir, table)
+def delete_table(lake: Lake, table: str) -> None:
+    address = lake.table(table)
     try:
-        with leaving(location):
-            location.rename(data_dir / f"{_REMOVED}{uuid.uuid4().hex}")
+        with leaving(lake):
+            os.rename(address.uri, lake.table(f"{_REMOVED}{uuid.uuid4().hex}").uri)
     except OSError as error:
         raise LakeError(
-            f"{location}: the table cannot be deleted: {error.strerror or error}. It is as it was.",
+            f"{address}: the table cannot be deleted: {error.strerror or error}. It is as it was.",
             hint="check that the folder it lies in can be written",
         ) from error
-    left = remove_deleted(data_dir)
+    left = remove_deleted(lake)
     if left:
         raise LakeError(
-            f"{location}: the table is deleted, but files of it cannot be removed from {left[0]}",
+            f"{address}: the table is deleted, but files of it cannot be removed from {left[0]}",
             hint="check who may write there; the next collection tries again",
         )
 
 
-def remove_deleted(data_dir: Path) -> list[Path]:
+def remove_deleted(lake: Lake) -> list[Path]:
     """Removes what deleted tables left; returns what could not be."""
     left: list[Path] = []
-    for folder in data_dir.glob(f"{_REMOVED}*"):
+    for folder in Path(lake.uri).glob(f"{_REMOVED}*"):
         with suppress(OSError):
             os.unlink(folder) if folder.is_symlink() else shutil.rmtree(folder)
         left += [folder] if os.path.lexists(folder) else []

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import (
     Flags,
     Numbers,
@@ -34,7 +35,6 @@ from tailpipe.lake.facts import (
     RowsFact,
     encode_facts,
 )
-from tailpipe.lake.files import discard, table_filesystem
 from tailpipe.lake.folder_limit import FolderLimit
 from tailpipe.lake.paths import hive_folder
 from tailpipe.lake.rejects import Quarantine
@@ -71,7 +71,7 @@ class WriteJob:
     only counted.
     """
 
-    root: str
+    address: TableAddress
     table: str
     partition: str
     stored_schema: pa.Schema
@@ -130,7 +130,6 @@ class _Task:
     batch_bytes: int = 0
 
     def __post_init__(self) -> None:
-        self.filesystem, self.base = table_filesystem(self.job.root)
         slots = self.job.slots
         self.stored = np.zeros(len(slots), dtype=np.int64)
         self.outside = np.zeros(len(slots), dtype=np.int64)
@@ -153,8 +152,7 @@ class _Task:
             [slot.is_reread and slot.reject_files != () for slot in slots], dtype=bool
         )
         self.quarantine = Quarantine(
-            self.filesystem,
-            self.base,
+            self.job.address,
             self.job.table,
             self.job.partition,
             slots,
@@ -316,11 +314,11 @@ class _Task:
         gone: list[str] = []
         for fact in self.facts:
             if isinstance(fact, FileFact) and fact.unit == unit:
-                gone.append(f"{self.base}/{fact.path}")
+                gone.append(fact.path)
             else:
                 kept.append(fact)
         self.facts = kept
-        discard(self.filesystem, gone)
+        self.job.address.discard(gone)
 
     def _flush_all(self) -> None:
         for folder in sorted(self.buffers):
@@ -346,7 +344,7 @@ class _Task:
             "tp_date": day.isoformat(),
         }
         hive = hive_folder(self.job.partition, folder.index, day)
-        file = open_data_file(self.filesystem, self.base, hive, values, self.job.stored_schema)
+        file = open_data_file(self.job.address, hive, values, self.job.stored_schema)
         self.open_files[folder] = file
         return file
 
@@ -377,7 +375,7 @@ class _Task:
             for fact in (*self.facts, *self.quarantine.facts)
             if isinstance(fact, FileFact | RejectsFact)
         ]
-        discard(self.filesystem, [f"{self.base}/{path}" for path in written])
+        self.job.address.discard(written)
 
     def _rows_fact(self, slot: int) -> RowsFact:
         counts = (int(self.stored[slot]), int(self.outside[slot]), int(self.rejected[slot]))

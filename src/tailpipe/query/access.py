@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import duckdb
 
 from tailpipe.errors import QueryError
+from tailpipe.lake.address import Lake
 from tailpipe.query.connection import quote_text
 from tailpipe.query.permissions import EXTERNAL, FILE_SETTINGS, NEVER, SETTINGS, STATEMENTS
 from tailpipe.query.sql_tokens import Token, tokens_of
@@ -30,14 +30,14 @@ _SCHEME = re.compile(r"(?:\w+:)*(?://localhost(?=/))?")
 class Access:
     """`lake` is only read. With `is_external` that holds for SQL that names its targets by text."""
 
-    lake: Path
+    lake: Lake
     is_external: bool = False
 
     def restrict(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Closes all files to SQL but those of the lake; its tables may be links to folders elsewhere."""
         if self.is_external:
             return
-        folders = {str(self.lake), os.path.realpath(self.lake), *map(os.path.realpath, _links(self.lake))}
+        folders = {self.lake.uri, *map(os.path.realpath, self.lake.folders())}
         connection.execute("SET python_enable_replacements = false")
         # Written out: DuckDB loads pandas to look at the types of parameters, which takes longer than a query.
         listed = ", ".join(map(quote_text, sorted(folders)))
@@ -120,7 +120,7 @@ class Access:
         if "\0" in plain:
             return False
         real = os.path.realpath(plain)
-        folders = [os.path.realpath(folder) for folder in (str(self.lake), *_links(self.lake))]
+        folders = map(os.path.realpath, self.lake.folders())
         return any(os.path.commonpath([folder, real]) == folder for folder in folders)
 
     @property
@@ -133,14 +133,6 @@ class Access:
     def _refusal(self, subject: str, *, can_be_asked: bool = True) -> QueryError:
         hint = f"{FLAG} lets SQL read and write what lies outside the lake" if can_be_asked else None
         return QueryError(f"{subject} not allowed: a query reads the lake and writes nothing.", hint)
-
-
-def _links(folder: Path) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [entry.path for entry in entries if entry.is_symlink()]
-    except OSError:
-        return []
 
 
 def _verb(tokens: Sequence[Token]) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables
 
 if TYPE_CHECKING:
@@ -76,20 +76,20 @@ _STORED = {
 }
 
 
-def collections(data_dir: Path, chooses: Chooses) -> pa.Table:
+def collections(lake: Lake, chooses: Chooses) -> pa.Table:
     """One row per run and partition, in the order in which they began to commit."""
     from tailpipe.lake.runs import partition_runs
 
     found = [
         (table, run)
-        for table in list_tables(data_dir)
-        for run in partition_runs(data_dir, table)
+        for table in list_tables(lake)
+        for run in partition_runs(lake, table)
         if chooses(table, run.partition)
     ]
     return _arrow(COLLECTION_COLUMNS, (_run_value(name, found) for name, _ in COLLECTION_COLUMNS))
 
 
-def artifacts(data_dir: Path, chooses: Chooses) -> pa.Table:
+def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:
     """One row per artifact that is known now."""
     import pyarrow as pa
 
@@ -99,8 +99,8 @@ def artifacts(data_dir: Path, chooses: Chooses) -> pa.Table:
     stored = list(dict.fromkeys(_STORED.get(name, name) for name in own))
     parts = [
         _artifact_rows(table, partition, rows)
-        for table in list_tables(data_dir)
-        for partition, rows in known_artifacts(data_dir, table, stored, partial(chooses, table)).items()
+        for table in list_tables(lake)
+        for partition, rows in known_artifacts(lake, table, stored, partial(chooses, table)).items()
     ]
     return pa.concat_tables(parts) if parts else _arrow(ARTIFACT_COLUMNS, [[]] * len(ARTIFACT_COLUMNS))
 

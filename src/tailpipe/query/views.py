@@ -43,14 +43,14 @@ _STORED_AS_TEXT = re.compile(r"\b(json|inet|interval|uuid|(?<!with )time)\b", re
 
 @dataclass(frozen=True)
 class TableView:
-    """A table to show. `location` is its Delta table, None while nothing is collected.
+    """A table to show. `uri` is its Delta table, None while nothing is collected.
 
     `columns` are names with DuckDB types as declared: stored values are cast to them, and declared columns
     that are not stored are null. Stored columns that are not declared show as they are.
     """
 
     name: str
-    location: str | None
+    uri: str | None
     columns: tuple[tuple[str, str], ...] = ()
 
 
@@ -63,7 +63,7 @@ class Book:
 
 
 @dataclass(frozen=True)
-class Lake:
+class Queryable:
     """Everything that can be queried. All but names is looked up only when the SQL can reach it."""
 
     table_names: tuple[str, ...]
@@ -74,7 +74,10 @@ class Lake:
 
 
 def create_views(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, sql: str, restriction: Restriction | None = None
+    connection: duckdb.DuckDBPyConnection,
+    queryable: Queryable,
+    sql: str,
+    restriction: Restriction | None = None,
 ) -> None:
     """Makes every table visible, and opens those that the SQL can reach.
 
@@ -83,11 +86,11 @@ def create_views(
     allowed = restriction or Restriction()
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     reaches_all = _REACHES_ALL.search(sql) is not None
-    named = [name for name in lake.table_names if _is_named(name, words)]
-    opened = [lake.find_table(name) for name in named]
-    selects = {name: _closed(name) for name in lake.table_names}
+    named = [name for name in queryable.table_names if _is_named(name, words)]
+    opened = [queryable.find_table(name) for name in named]
+    selects = {name: _closed(name) for name in queryable.table_names}
     if reaches_all:
-        others, damaged = _found(lake, [name for name in lake.table_names if name not in named])
+        others, damaged = _found(queryable, [name for name in queryable.table_names if name not in named])
         opened += others
         selects |= damaged
     for extension in _extensions(opened, sql):
@@ -102,9 +105,9 @@ def create_views(
     for name, select in selects.items():
         connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
     connection.execute("CREATE SCHEMA tailpipe")
-    files = lake.find_reject_files() if reaches_all or "rejects" in words else ()
+    files = queryable.find_reject_files() if reaches_all or "rejects" in words else ()
     connection.execute(f"CREATE VIEW tailpipe.rejects AS {_rejects(files, allowed)}")
-    for name, book in lake.books.items():
+    for name, book in queryable.books.items():
         if reaches_all or {"tailpipe", name} <= words:
             _open_book(connection, name, book, allowed)
         else:
@@ -113,13 +116,13 @@ def create_views(
             )
 
 
-def _found(lake: Lake, names: Iterable[str]) -> tuple[list[TableView], dict[str, str]]:
+def _found(queryable: Queryable, names: Iterable[str]) -> tuple[list[TableView], dict[str, str]]:
     """Tables that SQL can reach without naming them. One that is damaged fails only when it is read."""
     views: list[TableView] = []
     damaged: dict[str, str] = {}
     for name in names:
         try:
-            views.append(lake.find_table(name))
+            views.append(queryable.find_table(name))
         except LakeError as error:
             damaged[name] = _failing(error.message)
     return views, damaged
@@ -131,7 +134,7 @@ def _is_named(table: str, words: set[str]) -> bool:
 
 def _extensions(opened: Sequence[TableView], sql: str) -> Iterator[str]:
     text = sql.lower()
-    if any(view.location is not None for view in opened):
+    if any(view.uri is not None for view in opened):
         yield "delta"
     if "inet" in text or any("inet" in type_.lower() for view in opened for _, type_ in view.columns):
         yield "inet"
@@ -140,10 +143,10 @@ def _extensions(opened: Sequence[TableView], sql: str) -> Iterator[str]:
 
 
 def _opened(connection: duckdb.DuckDBPyConnection, view: TableView, restriction: Restriction) -> str:
-    if view.location is None:
+    if view.uri is None:
         return _empty(view.columns)
     # The extension drops letters beyond ASCII from the end of a path.
-    path = view.location if view.location[-1].isascii() else f"{view.location}/."
+    path = view.uri if view.uri[-1].isascii() else f"{view.uri}/."
     scan = f"delta_scan({quote_text(path)})"
     types = _stored_types(connection, view, scan)
     stored = {name.lower(): name for name in types}
@@ -181,7 +184,7 @@ def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
         return dict(zip(rows.columns, map(str, rows.types), strict=True))
     except duckdb.Error as error:
         raise LakeError(
-            f'table "{view.name}" cannot be read at {view.location}: {delta_message(error)}',
+            f'table "{view.name}" cannot be read at {view.uri}: {delta_message(error)}',
             "check that the folder is whole and readable",
         ) from error
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tailpipe.collect.retry_fields import FieldsUnknown, common_header
 from tailpipe.collect.retry_reading import Choice, RetryJob
 from tailpipe.formats.jsonl import JsonLines
-from tailpipe.lake.files import table_filesystem
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.records import CLOSING_POSITION, Reading, decode_closing
 from tailpipe.times import Window
@@ -70,7 +70,7 @@ def test_slots_are_those_of_the_artifact_and_the_window(
 
 
 def test_a_pack_gives_its_records_and_a_closing_row_for_each_slot(tmp_path: Path) -> None:
-    filesystem, base = table_filesystem(str(tmp_path))
+    address = TableAddress(str(tmp_path))
     a, b = PREFIXES
     files = [
         [reject(a, "x", 0, raw='{"k": 1}', position=3), reject(b, "x", 0, raw="{", position=4)],
@@ -78,11 +78,11 @@ def test_a_pack_gives_its_records_and_a_closing_row_for_each_slot(tmp_path: Path
         [reject(b, "y", 0)],
     ]
     paths = [
-        write_rejects(filesystem, base, "p", pa.Table.from_pylist(rows, schema=REJECTS_SCHEMA), "u").path
+        write_rejects(address, "p", pa.Table.from_pylist(rows, schema=REJECTS_SCHEMA), "u").path
         for rows in files
     ]
     choice = Choice(((b, "x"), (a, "x")), None)
-    job = RetryJob(str(tmp_path), JsonLines(), choice, (tuple(paths[:2]), tuple(paths[2:])))
+    job = RetryJob(address, JsonLines(), choice, (tuple(paths[:2]), tuple(paths[2:])))
     given_numbers = pa.RecordBatch.from_pydict({"id": pa.array([0, 1])})
     batches = list(job(iter([given_numbers])))
     found = [row for batch in batches for row in batch.to_pylist()]

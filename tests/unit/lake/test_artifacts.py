@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.artifacts import known_artifacts
 from tailpipe.lake.catalog import partition_names, partition_states
 from tailpipe.lake.log import Change, TableLog
@@ -71,7 +72,7 @@ def some_change(chance: random.Random, number: int, log: TableLog) -> Change:
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_and_state_agree(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    log = TableLog(str(tmp_path / "t"), SCHEMA)
+    log = TableLog(TableAddress(str(tmp_path / "t")), SCHEMA)
     for number in range(30):
         log.commit(some_change(chance, number, log), number)
         log.refresh()
@@ -80,18 +81,18 @@ def test_columns_and_state_agree(tmp_path: Path, seed: int) -> None:
 
 
 def from_columns(data_dir: Path) -> set[tuple[Any, ...]]:
-    rows = known_artifacts(data_dir, "t", COLUMNS, lambda name: name == "p")["p"].to_pylist()
+    rows = known_artifacts(Lake(str(data_dir)), "t", COLUMNS, lambda name: name == "p")["p"].to_pylist()
     assert len(rows) == len({(row["source"], row["identity"]) for row in rows})
     return {tuple(READ[name](row[name]) if name in READ else row[name] for name in COLUMNS) for row in rows}
 
 
 def from_state(data_dir: Path) -> set[tuple[Any, ...]]:
-    records = partition_states(data_dir, "t")["p"].artifacts.known()
+    records = partition_states(Lake(str(data_dir)), "t")["p"].artifacts.known()
     return {tuple(getattr(record, name) for name in COLUMNS) for record in records if record.kept}
 
 
 def test_partitions_that_only_failed_have_a_name(tmp_path: Path) -> None:
-    log = TableLog(str(tmp_path / "t"), SCHEMA)
+    log = TableLog(TableAddress(str(tmp_path / "t")), SCHEMA)
     log.commit(Change("p", "run", "", "r"), 0)
-    assert partition_names(tmp_path, "t") == ["p"]
-    assert partition_names(tmp_path, "never") == []
+    assert partition_names(Lake(str(tmp_path)), "t") == ["p"]
+    assert partition_names(Lake(str(tmp_path)), "never") == []

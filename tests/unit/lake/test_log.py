@@ -12,6 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from tailpipe.errors import ConflictError, LakeError
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.lake.extent import may_hold
 from tailpipe.lake.facts import FileFact
@@ -98,32 +99,36 @@ def visible(location: str) -> int:
 
 
 def test_a_table_that_was_never_collected_is_new(location: str) -> None:
-    state = TableLog(location, SCHEMA).state("p")
+    state = TableLog(TableAddress(location), SCHEMA).state("p")
     assert (state.version, state.is_new) == (0, True)
     assert not Path(location).exists()
 
 
 def test_data_and_state_become_true_together(location: str) -> None:
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     assert log.commit(change(location, "a"), 0) == 1
     assert log.commit(change(location, "b"), 1) == 2
 
-    state = TableLog(location, SCHEMA).state("p")
+    state = TableLog(TableAddress(location), SCHEMA).state("p")
     assert (state.version, keys(state)) == (2, {("file", "a.log"), ("file", "b.log")})
     assert visible(location) == 2
-    assert TableLog(location, SCHEMA).state("other").is_new
+    assert TableLog(TableAddress(location), SCHEMA).state("other").is_new
 
 
 def test_a_manifest_that_no_commit_names_does_not_count(location: str) -> None:
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     log.commit(change(location, "a"), 0)
     header = Header("p", "collect", "2024-06-02", "run", JUNE.start)
-    write_manifest(location, "_manifests/p/00000002-stray.parquet", Manifest(header, (record("stray.log"),)))
+    write_manifest(
+        TableAddress(location),
+        "_manifests/p/00000002-stray.parquet",
+        Manifest(header, (record("stray.log"),)),
+    )
     assert keys(log.state("p")) == {("file", "a.log")}
 
 
 def test_two_collectors_of_one_partition_conflict_and_nothing_is_doubled(location: str) -> None:
-    first, second = TableLog(location, SCHEMA), TableLog(location, SCHEMA)
+    first, second = TableLog(TableAddress(location), SCHEMA), TableLog(TableAddress(location), SCHEMA)
     first.state("p")
     second.state("p")
     first.commit(change(location, "a"), 0)
@@ -134,18 +139,18 @@ def test_two_collectors_of_one_partition_conflict_and_nothing_is_doubled(locatio
 
 
 def test_collectors_of_different_partitions_do_not_disturb_each_other(location: str) -> None:
-    first, second = TableLog(location, SCHEMA), TableLog(location, SCHEMA)
+    first, second = TableLog(TableAddress(location), SCHEMA), TableLog(TableAddress(location), SCHEMA)
     first.commit(change(location, "a"), 0)
     second.refresh()
     first.commit(change(location, "b"), 1)
     assert second.commit(change(location, "c", "q"), 0) == 1
     assert visible(location) == 3
-    assert len(manifest_paths(location)) == 3
-    assert len(manifest_paths(location, "q")) == 1
+    assert len(manifest_paths(TableAddress(location))) == 3
+    assert len(manifest_paths(TableAddress(location), "q")) == 1
 
 
 def test_the_last_record_of_an_artifact_counts(location: str) -> None:
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     log.commit(change(location, "a", "p", record("x.log", kept=(JUNE,))), 0)
     log.commit(change(location, "b", "p", record("x.log", version="2", kept=(JUNE, JULY))), 1)
     assert list(log.state("p").artifacts.known()) == [record("x.log", version="2", kept=(JUNE, JULY))]
@@ -192,8 +197,8 @@ def test_manifests_survive_a_round_trip(location: str) -> None:
         is_gone=True,
     )
     manifest = Manifest(header, (dated, record()))
-    write_manifest(location, "_manifests/p/x.parquet", manifest)
-    assert read_manifest(location, "_manifests/p/x.parquet") == manifest
+    write_manifest(TableAddress(location), "_manifests/p/x.parquet", manifest)
+    assert read_manifest(TableAddress(location), "_manifests/p/x.parquet") == manifest
 
 
 def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(location: str) -> None:
@@ -202,26 +207,30 @@ def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(locati
     whole = msgspec.structs.replace(record("whole.log", kept=(JUNE,)), **(times | {"rejected": 2}))
     some = msgspec.structs.replace(record("some.log", kept=(JUNE,)), **times, outside=2)
     path = "_manifests/p/x.parquet"
-    write_manifest(location, path, Manifest(Header("p", "collect", "u", "r", JUNE.start), (whole, some)))
+    write_manifest(
+        TableAddress(location), path, Manifest(Header("p", "collect", "u", "r", JUNE.start), (whole, some))
+    )
     rows = pq.read_table(f"{location}/{path}")
     pq.write_table(rows.drop_columns(["oldest", "newest", "is_gone", "open_bytes"]), f"{location}/{path}")
     known = msgspec.structs.replace(whole, oldest=JUNE.start, newest=JUNE.end)
-    assert read_manifest(location, path).artifacts == (known, some)
+    assert read_manifest(TableAddress(location), path).artifacts == (known, some)
     assert may_hold(known, [JUNE])
     assert not may_hold(known, [Window(JULY.start + timedelta(days=1), JULY.end)])
     assert may_hold(some, [JULY])
 
 
 def test_new_columns_are_added_and_types_stay(location: str) -> None:
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
-    wider = TableLog(location, SCHEMA.append(pa.field("zone", pa.string(), metadata={TYPE_KEY: "VARCHAR"})))
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    wider = TableLog(
+        TableAddress(location), SCHEMA.append(pa.field("zone", pa.string(), metadata={TYPE_KEY: "VARCHAR"}))
+    )
     wider.refresh()
     wider.commit(change(location, "b"), 1)
-    assert ("zone", "VARCHAR") in (stored_columns(Path(location).parent, "app_log") or ())
-    assert list_tables(Path(location).parent) == ["app_log"]
+    assert ("zone", "VARCHAR") in (stored_columns(Lake(str(Path(location).parent)), "app_log") or ())
+    assert list_tables(Lake(str(Path(location).parent))) == ["app_log"]
 
     changed = SCHEMA.set(1, pa.field("size", pa.bool_(), metadata={TYPE_KEY: "BOOLEAN"}))
-    other = TableLog(location, changed)
+    other = TableLog(TableAddress(location), changed)
     other.refresh()
     with pytest.raises(LakeError, match="stored as INTEGER and declared as BOOLEAN") as error:
         other.commit(change(location, "c"), 2)
@@ -235,15 +244,15 @@ def test_descriptions_may_come_and_go(location: str) -> None:
         field.with_metadata({**field.metadata, "comment": f"What {field.name} means."}) for field in SCHEMA
     )
     for version, schema in enumerate((SCHEMA, described, SCHEMA)):
-        log = TableLog(location, schema)
+        log = TableLog(TableAddress(location), schema)
         log.refresh()
         assert log.commit(change(location, f"file-{version}"), version) == version + 1
     assert visible(location) == 3
 
 
 def test_narrower_schema_keeps_the_columns_that_are_stored(location: str) -> None:
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
-    narrow = TableLog(location, pa.schema([field for field in SCHEMA if field.name != "size"]))
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    narrow = TableLog(TableAddress(location), pa.schema([field for field in SCHEMA if field.name != "size"]))
     narrow.refresh()
     narrow.commit(change(location, "b"), 1)
     assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1, 1]
@@ -253,21 +262,21 @@ def test_narrower_schema_keeps_the_columns_that_are_stored(location: str) -> Non
 def test_a_commit_that_cannot_be_written_shows_nothing(location: str, blocked: str) -> None:
     unit = change(location, "a")
     Path(location, blocked).write_text("in the way")
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     with pytest.raises(LakeError) as error:
         log.commit(unit, 0)
     assert location in error.value.message
     assert error.value.hint
     assert visible(location) == 0
     Path(location, blocked).unlink()
-    again = TableLog(location, SCHEMA)
+    again = TableLog(TableAddress(location), SCHEMA)
     assert again.commit(unit, again.state("p").version) == 1
     assert visible(location) == 1
 
 
 def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
     """The log writes a checkpoint after every 25th commit; by then the commit itself is true."""
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     unit = change(location, "a")
     log.commit(unit, 0)
     Path(location, "_delta_log", "_last_checkpoint").mkdir()
@@ -277,13 +286,13 @@ def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
             == version + 1
         )
     assert log.commit(change(location, "b"), 27) == 28
-    assert len(TableLog(location, SCHEMA).state("p").artifacts) == 28
+    assert len(TableLog(TableAddress(location), SCHEMA).state("p").artifacts) == 28
     assert visible(location) == 2
 
 
 def test_few_entries_lie_behind_the_last_checkpoint(location: str) -> None:
     """Every commit reads them all, and so does every query."""
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     for version in range(30):
         log.commit(Change("p", "collect", "u", "run", artifacts=(record(f"{version}.log"),)), version)
     checkpoints = sorted(Path(location, "_delta_log").glob("*.checkpoint.parquet"))
@@ -295,16 +304,16 @@ def test_a_log_that_is_not_one_is_a_lake_error(location: str) -> None:
     folder.mkdir(parents=True)
     (folder / f"{0:020d}.json").write_text("not a log")
     with pytest.raises(LakeError, match="the Delta log cannot be read") as error:
-        TableLog(location, SCHEMA).state("p")
+        TableLog(TableAddress(location), SCHEMA).state("p")
     assert error.value.hint
 
 
 def test_reject_files_are_those_that_commits_name(location: str) -> None:
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     log.commit(
         Change("p", "collect", "u", "run", rejects=("_rejects/p/a.parquet", "_rejects/p/b.parquet")), 0
     )
     log.commit(Change("p", "drop", "u", "run", removed_rejects=("_rejects/p/b.parquet",)), 1)
     Path(location, "_rejects", "p").mkdir(parents=True)
     Path(location, "_rejects", "p", "stray.parquet").write_bytes(b"")
-    assert reject_files(Path(location).parent, "app_log") == [f"{location}/_rejects/p/a.parquet"]
+    assert reject_files(Lake(str(Path(location).parent)), "app_log") == [f"{location}/_rejects/p/a.parquet"]

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.dropping import drop_rejects
-from tailpipe.lake.files import table_filesystem
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.quarantine import count_reasons, files_by_partition, find_rejects
@@ -64,11 +64,11 @@ def commit(
     location: Path, files: Sequence[Sequence[dict[str, Any]]], failures: Sequence[Failure] = ()
 ) -> list[str]:
     """A commit of reject files, with records of the artifacts they are of."""
-    filesystem, base = table_filesystem(str(location))
+    address = TableAddress(str(location))
     tables = [pa.Table.from_pylist(list(rows), schema=REJECTS_SCHEMA) for rows in files]
-    paths = [write_rejects(filesystem, base, "one", rows, "u").path for rows in tables]
+    paths = [write_rejects(address, "one", rows, "u").path for rows in tables]
     counts = Counter(row["artifact"] for rows in files for row in rows)
-    log = TableLog(str(location), SCHEMA)
+    log = TableLog(TableAddress(str(location)), SCHEMA)
     change = Change(
         "one",
         "collect",
@@ -97,14 +97,14 @@ rejects = st.lists(
 def test_counts_by_kind_of_reason(
     tmp_path: Path, files: list[list[tuple[str, str, int]]], first: int, days: int
 ) -> None:
-    filesystem, base = table_filesystem(str(tmp_path))
+    address = TableAddress(str(tmp_path))
     paths = []
     for rows in files:
         made = [reject(n, reason, source, day=day) for n, (reason, source, day) in enumerate(rows)]
         table = pa.Table.from_pylist(made, schema=REJECTS_SCHEMA)
-        paths.append(write_rejects(filesystem, base, "one", table, "u").path)
+        paths.append(write_rejects(address, "one", table, "u").path)
     window = Window(START + timedelta(days=first), START + timedelta(days=first + days))
-    found = count_reasons(str(tmp_path), paths, window)
+    found = count_reasons(TableAddress(str(tmp_path)), paths, window)
 
     kinds = {'size "a" is bad': "size … is bad", 'size "b" is bad': "size … is bad"}
     kinds |= {"line 7 is bad": "line … is bad", "line 1,000 is bad": "line … is bad"}
@@ -125,13 +125,15 @@ def test_counts_by_kind_of_reason(
 def test_newest_files_are_found_first_and_texts_are_read_up_to_the_limit(tmp_path: Path) -> None:
     location = tmp_path / "app_log"
     paths = [*commit(location, [[reject(1), reject(2)]]), *commit(location, [[reject(3), reject(4, day=2)]])]
-    assert files_by_partition(str(location)) == {"one": paths}
-    found, total = find_rejects(str(location), paths, None, (), 3)
+    assert files_by_partition(TableAddress(str(location))) == {"one": paths}
+    found, total = find_rejects(TableAddress(str(location)), paths, None, (), 3)
     assert ([row["position"] for row in found], total) == ([3, 4, 1], 4)
-    found, total = find_rejects(str(location), paths, None, [reject(2)["id"]], 20)
+    found, total = find_rejects(TableAddress(str(location)), paths, None, [reject(2)["id"]], 20)
     assert ([row["raw"] for row in found], total) == (["text 2"], 1)
     window = Window(START + timedelta(days=1), START + timedelta(days=3))
-    assert [row["position"] for row in find_rejects(str(location), paths, window, (), 9)[0]] == [4]
+    assert [
+        row["position"] for row in find_rejects(TableAddress(str(location)), paths, window, (), 9)[0]
+    ] == [4]
 
 
 def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path) -> None:
@@ -140,9 +142,9 @@ def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path)
     commit(location, [[reject(1), reject(2, day=2)], [reject(3, artifact="b", day=2)]])
     commit(location, [], [failure])
     window = Window(START + timedelta(days=1), START + timedelta(days=3))
-    assert drop_rejects(tmp_path, "app_log", "one", window) == 2
-    state = TableLog(str(location), SCHEMA).state("one")
-    left, total = find_rejects(str(location), state.reject_files, None, (), 9)
+    assert drop_rejects(Lake(str(tmp_path)), "app_log", "one", window) == 2
+    state = TableLog(TableAddress(str(location)), SCHEMA).state("one")
+    left, total = find_rejects(TableAddress(str(location)), state.reject_files, None, (), 9)
     assert ([row["position"] for row in left], total) == ([1], 1)
     known = {name: state.artifacts.of("file", name) for name in ("a", "b")}
     assert {name: (r.rejected, r.filtered, r.stored) for name, r in known.items()} == {
@@ -150,9 +152,9 @@ def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path)
         "b": (0, 1, 9),
     }
     assert state.failures == (failure,)
-    assert drop_rejects(tmp_path, "app_log", "one", window) == 0
-    assert TableLog(str(location), SCHEMA).state("one").version == state.version
-    assert drop_rejects(tmp_path, "app_log", "one") == 1
+    assert drop_rejects(Lake(str(tmp_path)), "app_log", "one", window) == 0
+    assert TableLog(TableAddress(str(location)), SCHEMA).state("one").version == state.version
+    assert drop_rejects(Lake(str(tmp_path)), "app_log", "one") == 1
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
@@ -160,6 +162,6 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     (path,) = commit(location, [[reject(1)]])
     (location / path).write_bytes(b"not parquet")
     with pytest.raises(LakeError, match=path):
-        count_reasons(str(location), [path])
+        count_reasons(TableAddress(str(location)), [path])
     with pytest.raises(LakeError, match="No row was removed"):
-        drop_rejects(tmp_path, "app_log", "one")
+        drop_rejects(Lake(str(tmp_path)), "app_log", "one")

@@ -10,6 +10,7 @@ from deltalake import DeltaTable
 from test_log import SCHEMA, change, visible
 
 from tailpipe.errors import ConflictError, LakeError
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import list_tables
 from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.lake.presence import leaving, staying
@@ -29,25 +30,25 @@ DOUBLE = with_size(pa.float64(), "DOUBLE")
 
 
 def test_whoever_was_writing_into_a_deleted_table_plans_again(location: str) -> None:
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
-    log = TableLog(location, SCHEMA)
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    log = TableLog(TableAddress(location), SCHEMA)
     log.prepare()
     files = change(location, "b")
-    delete_table(Path(location).parent, "app_log")
+    delete_table(Lake(str(Path(location).parent)), "app_log")
     with pytest.raises(ConflictError, match="was deleted by another process"):
         log.commit(files, 1)
-    assert list_tables(Path(location).parent) == []
+    assert list_tables(Lake(str(Path(location).parent))) == []
     assert log.state("p").version == 0
     assert log.commit(change(location, "b"), 0) == 1
     assert visible(location) == 1
 
 
 def test_a_table_made_in_place_of_a_deleted_one_is_another(location: str) -> None:
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
-    log = TableLog(location, SCHEMA)
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    log = TableLog(TableAddress(location), SCHEMA)
     log.prepare()
-    delete_table(Path(location).parent, "app_log")
-    TableLog(location, SCHEMA).commit(change(location, "c"), 0)
+    delete_table(Lake(str(Path(location).parent)), "app_log")
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "c"), 0)
     with pytest.raises(ConflictError):
         log.commit(change(location, "b"), 1)
     assert visible(location) == 1
@@ -56,14 +57,14 @@ def test_a_table_made_in_place_of_a_deleted_one_is_another(location: str) -> Non
 def test_who_deletes_waits_for_commits(location: str) -> None:
     import threading
 
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     entered = threading.Event()
 
     def leave() -> None:
-        with leaving(Path(location)):
+        with leaving(Lake(str(Path(location).parent))):
             entered.set()
 
-    with staying(location), staying(location):
+    with staying(TableAddress(location)), staying(TableAddress(location)):
         thread = threading.Thread(target=leave)
         thread.start()
         assert not entered.wait(0.2)
@@ -72,16 +73,16 @@ def test_who_deletes_waits_for_commits(location: str) -> None:
 
 
 def test_files_that_were_written_for_a_narrower_type_are_planned_again(location: str) -> None:
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
-    narrow = TableLog(location, SCHEMA)
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    narrow = TableLog(TableAddress(location), SCHEMA)
     narrow.prepare()
-    wide = TableLog(location, DOUBLE)
+    wide = TableLog(TableAddress(location), DOUBLE)
     assert str(wide.prepare()["size"].type) == "double"
     with pytest.raises(LakeError, match='column "size" is stored as DOUBLE and declared as INTEGER'):
         narrow.commit(change(location, "b"), 1)
     assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1.0]
 
-    late = TableLog(location, DOUBLE)
+    late = TableLog(TableAddress(location), DOUBLE)
     late._prepared = SCHEMA
     late.refresh()
     with pytest.raises(ConflictError):
@@ -93,35 +94,35 @@ def test_a_commit_between_reading_and_rewriting_loses_nothing(
 ) -> None:
     from tailpipe.lake import log as log_module
 
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     real = log_module.change_schema
     calls = []
 
     def late(*arguments: object, **options: object) -> object:
         if not calls:
-            TableLog(location, SCHEMA).refresh()
-            other = TableLog(location, SCHEMA)
+            TableLog(TableAddress(location), SCHEMA).refresh()
+            other = TableLog(TableAddress(location), SCHEMA)
             other.refresh()
             other.commit(change(location, "b"), 1)
         calls.append(1)
         return real(*arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(log_module, "change_schema", late)
-    TableLog(location, DOUBLE).prepare()
+    TableLog(TableAddress(location), DOUBLE).prepare()
     assert len(calls) == 2
     assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1.0, 1.0]
     assert len(list(Path(location).rglob("tp_date=*/*.parquet"))) == 4
 
 
 def test_a_rewriting_that_fails_leaves_the_table_and_no_file(location: str) -> None:
-    TableLog(location, SCHEMA).commit(change(location, "a"), 0)
+    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     broken = change(location, "b")
-    log = TableLog(location, SCHEMA)
+    log = TableLog(TableAddress(location), SCHEMA)
     log.refresh()
     log.commit(broken, 1)
     Path(location, broken.files[0].path).write_bytes(b"no parquet")
     before = set(Path(location).rglob("*.parquet"))
     with pytest.raises(LakeError, match="cannot be rewritten"):
-        TableLog(location, DOUBLE).prepare()
+        TableLog(TableAddress(location), DOUBLE).prepare()
     assert set(Path(location).rglob("*.parquet")) == before
     assert DeltaTable(location).version() == 2

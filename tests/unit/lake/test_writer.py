@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tailpipe.formats.lines import is_cut_off
 from tailpipe.lake import folder_limit, rejects
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import row_ids
 from tailpipe.lake.facts import (
     ArtifactSlot,
@@ -53,7 +54,7 @@ def slot(location: str = "a.log", unit: str = "2024-06-01", **more: Any) -> Arti
 
 def make_job(root: Path, *slots: ArtifactSlot, index: str | None = None) -> WriteJob:
     return WriteJob(
-        root=str(root),
+        address=TableAddress(str(root)),
         table="app_log",
         partition="p",
         stored_schema=STORED,

@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from tailpipe.errors import QueryError
+from tailpipe.lake.address import Lake
 from tailpipe.query.access import Access
 from tailpipe.query.connection import load_extension, open_connection
 from tailpipe.query.permissions import EXTERNAL, NEVER
@@ -29,7 +30,7 @@ def lake(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def closed(lake: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Access]]:
-    access = Access(lake)
+    access = Access(Lake(str(lake)))
     with open_connection() as connection:
         load_extension(connection, "delta")
         load_extension(connection, "httpfs")
@@ -174,7 +175,7 @@ def test_a_refusal_says_what_and_how_to_ask(
 
 @pytest.fixture
 def external(lake: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, Access]]:
-    access = Access(lake, is_external=True)
+    access = Access(Lake(str(lake)), is_external=True)
     with open_connection(is_external=True) as connection:
         load_extension(connection, "delta")
         access.restrict(connection)
@@ -283,7 +284,7 @@ def test_every_function_that_may_have_an_effect_was_looked_at() -> None:
 
 
 def test_large_answers_still_spill(lake: Path) -> None:
-    access = Access(lake)
+    access = Access(Lake(str(lake)))
     with open_connection(memory_max_mb=60, cores=2) as connection:
         access.restrict(connection)
         connection.execute("create table t as select i, hash(i)::varchar as h from range(3000000) t(i)")
@@ -297,9 +298,9 @@ def test_large_answers_still_spill(lake: Path) -> None:
 
 def test_closing_files_loads_no_large_library(lake: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from tailpipe.query.access import Access;"
+        "import sys; from tailpipe.lake.address import Lake; from tailpipe.query.access import Access;"
         "from tailpipe.query.connection import open_connection\n"
-        "with open_connection() as connection: Access(Path(sys.argv[1])).restrict(connection)\n"
+        "with open_connection() as connection: Access(Lake(sys.argv[1])).restrict(connection)\n"
         "sys.exit('pandas' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script, str(lake)], check=True)

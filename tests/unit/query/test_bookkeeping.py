@@ -12,14 +12,15 @@ import pyarrow as pa
 import pytest
 
 from tailpipe.errors import LakeError
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import KnownArtifact, RunReport
 from tailpipe.partition_names import partition_pattern
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
-from tailpipe.query.tables import find_lake
-from tailpipe.query.views import REJECT_COLUMNS, Lake, create_views
+from tailpipe.query.tables import find_queryable
+from tailpipe.query.views import REJECT_COLUMNS, Queryable, create_views
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -66,7 +67,7 @@ def record(name: str, run: str = "r", **facts: Any) -> KnownArtifact:
 
 
 def commit(data_dir: Path, table: str, *changes: Change) -> None:
-    log = TableLog(str(data_dir / table), SCHEMA)
+    log = TableLog(TableAddress(str(data_dir / table)), SCHEMA)
     for change in changes:
         log.commit(change, log.state(change.partition).version)
 
@@ -82,7 +83,7 @@ def ending(run: str, partition: str = "p", **facts: Any) -> Change:
 def answer(
     connection: duckdb.DuckDBPyConnection, data_dir: Path, sql: str, restriction: Restriction | None = None
 ) -> list[tuple[Any, ...]]:
-    create_views(connection, find_lake(data_dir, {}, ()), sql, restriction)
+    create_views(connection, find_queryable(Lake(str(data_dir)), {}, ()), sql, restriction)
     return connection.sql(sql).fetchall()
 
 
@@ -217,7 +218,7 @@ def test_they_are_read_only_when_named(connection: duckdb.DuckDBPyConnection, tm
     commit(tmp_path, "t", unit("r", record("a")))
     for manifest in (tmp_path / "t" / "_manifests").rglob("*.parquet"):
         manifest.unlink()
-    lake = find_lake(tmp_path, {}, ())
+    lake = find_queryable(Lake(str(tmp_path)), {}, ())
     create_views(connection, lake, "show tables")
     assert _names(connection, lake, "show tables") == ["t"]
     assert _names(connection, lake, "select 1 as artifacts") == ["1"]
@@ -229,11 +230,11 @@ def test_no_name_of_ours_is_left_among_the_tables(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     commit(tmp_path, "t", unit("r", record("a")))
-    lake = find_lake(tmp_path, {}, ())
+    lake = find_queryable(Lake(str(tmp_path)), {}, ())
     create_views(connection, lake, "from tailpipe.artifacts")
     assert _names(connection, lake, "show tables") == ["t"]
 
 
-def _names(connection: duckdb.DuckDBPyConnection, lake: Lake, sql: str) -> list[str | None]:
-    results = run_script(connection, sql, lake.table_names)
+def _names(connection: duckdb.DuckDBPyConnection, queryable: Queryable, sql: str) -> list[str | None]:
+    results = run_script(connection, sql, queryable.table_names)
     return [row[0] for result in results for batch in result.text_batches() for row in batch]

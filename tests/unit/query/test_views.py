@@ -15,7 +15,7 @@ from tailpipe.errors import LakeError, QueryError
 from tailpipe.partition_names import PartitionPattern, partition_pattern
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
-from tailpipe.query.views import REJECT_COLUMNS, Lake, TableView, create_views
+from tailpipe.query.views import REJECT_COLUMNS, Queryable, TableView, create_views
 
 COLUMNS = (
     ("identity", "struct(type varchar, session json)"),
@@ -31,13 +31,13 @@ COLUMNS = (
 )
 
 
-def lake_of(*views: TableView, reject_files: tuple[str, ...] = ()) -> Lake:
+def lake_of(*views: TableView, reject_files: tuple[str, ...] = ()) -> Queryable:
     by_name = {view.name: view for view in views}
-    return Lake(tuple(by_name), by_name.__getitem__, lambda: reject_files)
+    return Queryable(tuple(by_name), by_name.__getitem__, lambda: reject_files)
 
 
 def rows(
-    connection: duckdb.DuckDBPyConnection, lake: Lake, sql: str, restriction: Restriction | None = None
+    connection: duckdb.DuckDBPyConnection, lake: Queryable, sql: str, restriction: Restriction | None = None
 ) -> list[tuple[str | None, ...]]:
     create_views(connection, lake, sql, restriction)
     results = run_script(connection, sql, lake.table_names)
@@ -45,11 +45,11 @@ def rows(
 
 
 @pytest.fixture
-def events(events_location: str) -> Lake:
+def events(events_location: str) -> Queryable:
     return lake_of(TableView("events", events_location, COLUMNS))
 
 
-def test_columns_are_typed_and_in_order(connection: duckdb.DuckDBPyConnection, events: Lake) -> None:
+def test_columns_are_typed_and_in_order(connection: duckdb.DuckDBPyConnection, events: Queryable) -> None:
     described = rows(connection, events, "describe events")
     assert [(name, type_) for name, type_, *_ in described] == [
         ("added_later", "BIGINT"),
@@ -66,13 +66,13 @@ def test_columns_are_typed_and_in_order(connection: duckdb.DuckDBPyConnection, e
     ]
 
 
-def test_values_are_read_as_declared(connection: duckdb.DuckDBPyConnection, events: Lake) -> None:
+def test_values_are_read_as_declared(connection: duckdb.DuckDBPyConnection, events: Queryable) -> None:
     sql = """select request.day, identity.session.mfa, identity.type, host(address), added_later, extra
         from events where tp_date = '2024-01-01' and tp_partition = 'dev'"""
     assert rows(connection, events, sql) == [("1", "true", "user", "10.0.0.1", None, "kept")]
 
 
-def test_null_in_a_cast_column_stays_null(connection: duckdb.DuckDBPyConnection, events: Lake) -> None:
+def test_null_in_a_cast_column_stays_null(connection: duckdb.DuckDBPyConnection, events: Queryable) -> None:
     sql = "select count(*), count(request), count(identity) from events"
     assert rows(connection, events, sql) == [("15", "9", "9")]
 
@@ -121,7 +121,7 @@ def test_tables_are_not_looked_up_unless_named(
         asked.append(name)
         return TableView(name, events_location)
 
-    lake = Lake(("events", "other"), find, lambda: pytest.fail("rejects are not asked for"))
+    lake = Queryable(("events", "other"), find, lambda: pytest.fail("rejects are not asked for"))
     assert rows(connection, lake, "select count(*) from EVENTS") == [("15",)]
     assert asked == ["events"]
 
@@ -137,13 +137,13 @@ def test_tables_are_not_looked_up_unless_named(
     ],
 )
 def test_tables_are_found_however_they_are_named(
-    connection: duckdb.DuckDBPyConnection, events: Lake, sql: str
+    connection: duckdb.DuckDBPyConnection, events: Queryable, sql: str
 ) -> None:
     assert rows(connection, events, sql) == [("15",)]
 
 
 def test_reading_an_unopened_table_fails_rather_than_being_empty(
-    connection: duckdb.DuckDBPyConnection, events: Lake
+    connection: duckdb.DuckDBPyConnection, events: Queryable
 ) -> None:
     create_views(connection, events, "select 1")
     (result,) = run_script(connection, "select * from events")
@@ -187,13 +187,13 @@ def patterns(*words: str) -> tuple[PartitionPattern, ...]:
     ],
 )
 def test_restriction(
-    connection: duckdb.DuckDBPyConnection, events: Lake, restriction: Restriction, count: int
+    connection: duckdb.DuckDBPyConnection, events: Queryable, restriction: Restriction, count: int
 ) -> None:
     assert rows(connection, events, "select count(*) from events", restriction) == [(str(count),)]
 
 
 def test_a_restricted_view_opens_only_the_files_it_needs(
-    connection: duckdb.DuckDBPyConnection, events: Lake
+    connection: duckdb.DuckDBPyConnection, events: Queryable
 ) -> None:
     restriction = Restriction(start=DAY_2, end=DAY_4, partitions=patterns("dev"))
     ((_, plan),) = rows(

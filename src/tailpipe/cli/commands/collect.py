@@ -81,13 +81,13 @@ def run(arguments: argparse.Namespace) -> int:
     from tailpipe.engine.settings import engine_settings
 
     setup = load_setup(arguments, writes=not arguments.dry_run, tells=False)
-    workspace, data_dir = setup.workspace, setup.data_dir
+    workspace = setup.workspace
     engine = engine_settings(workspace, os.environ, arguments.engine)
     choice = choose_targets(setup, arguments.partitions, engine.name)
     with interruptible(), make_watcher(is_shown=arguments.progress == "true") as watcher:
         collection = Collection(
             targets=list(choice.targets),
-            data_dir=data_dir,
+            lake=setup.lake,
             asked=AskedWindow(*asked_times(arguments, setup.now, is_past=True)),
             engine=engine,
             now=setup.now,

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     problems = list(find_problems(setup.config, setup.registry))
     # A broken workspace is told already; where its tables are and which engine is its are not known.
     if ("workspace", (setup.workspace_name,)) not in setup.config.broken:
-        problems += stored_type_problems(setup.data_dir, setup.tables, setup.config)
+        problems += stored_type_problems(setup.lake, setup.tables, setup.config)
         problems += engine_problems(targets.values(), engine_settings(setup.workspace, {}).name)
     if any(not problem.is_warning for problem in problems):
         raise ConfigError(in_order(problems))

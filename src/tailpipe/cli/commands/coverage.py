@@ -62,9 +62,7 @@ def _selections(setup: Setup, words: list[str]) -> list[Selection[Key]]:
     from tailpipe.lake.catalog import list_tables, partition_names
 
     stored = (
-        (table, name)
-        for table in list_tables(setup.data_dir)
-        for name in partition_names(setup.data_dir, table)
+        (table, name) for table in list_tables(setup.lake) for name in partition_names(setup.lake, table)
     )
     keys = {key: key for key in (*setup.partitions, *setup.broken_partitions, *stored)}
     if not keys and not words:
@@ -86,13 +84,13 @@ def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Repo
     from tailpipe.times import Window
 
     table, partition = selection.chosen
-    states = partition_states(setup.data_dir, table, lambda name: name == partition)
+    states = partition_states(setup.lake, table, lambda name: name == partition)
     state = _of_sources(
         states.get(partition, PartitionState()),
         selection.sources,
         _configured_sources(setup, selection.chosen),
     )
-    rows: Mapping[date, int] = rows_per_day(setup.data_dir, table).get(partition, {})
+    rows: Mapping[date, int] = rows_per_day(setup.lake, table).get(partition, {})
     known = known_days(state, rows, setup.now)
     start = asked.start or (known and known.start)
     end = asked.end or setup.now

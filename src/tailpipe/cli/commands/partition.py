@@ -52,13 +52,13 @@ def _entries(setup: Setup) -> list[Entry]:
     from tailpipe.lake.catalog import list_tables
     from tailpipe.lake.sizes import partition_contents
 
-    tables = list_tables(setup.data_dir)
+    tables = list_tables(setup.lake)
     stored: dict[tuple[str, str], Contents] = {}
     endings: dict[tuple[str, str], Facts] = {}
     for table in tables:
-        contents = unless_damaged(partial(partition_contents, setup.data_dir, table))
+        contents = unless_damaged(partial(partition_contents, setup.lake, table))
         stored |= {(table, name): each for name, each in contents.items()}
-        last = unless_damaged(partial(last_endings, setup.data_dir, table))
+        last = unless_damaged(partial(last_endings, setup.lake, table))
         endings |= {(table, name): each for name, each in last.items()}
     configured = (*setup.partitions, *setup.broken_partitions)
     keys = [*configured, *(key for key in stored if key not in configured)]
@@ -82,7 +82,7 @@ def _details(setup: Setup, key: tuple[str, str], config: PartitionConfig | None,
     from tailpipe.cli.partition_facts import collection_facts
 
     asked = _asked(setup, config) if config else {"sources": [_absence(setup, key)]}
-    return {**asked, **collected, **collection_facts(setup.data_dir, *key, setup.now)}
+    return {**asked, **collected, **collection_facts(setup.lake, *key, setup.now)}
 
 
 def _absence(setup: Setup, key: tuple[str, str]) -> str:
@@ -128,7 +128,7 @@ def _delete(arguments: argparse.Namespace) -> int:
     table, name = chosen(arguments.name, "partition", _entries(setup)).name.split(".", 1)
     words = _window_words(window)
     confirm(f"Delete {words} of {table}.{name}?", arguments.force)
-    deleted = delete_window(setup.data_dir, table, name, window)
+    deleted = delete_window(setup.lake, table, name, window)
     if arguments.output == "json":
         say(json.dumps({"partition": f"{table}.{name}", **asdict(deleted)}, indent=2))
         return EXIT_DONE

@@ -70,29 +70,30 @@ def _results(
     arguments: argparse.Namespace, scripts: Sequence[str], restriction: Restriction
 ) -> Iterator[Result]:
     from tailpipe.cli.setup import load_setup
+    from tailpipe.lake.catalog import stored_partitions
     from tailpipe.query.access import Access
     from tailpipe.query.connection import open_connection
     from tailpipe.query.results import run_script
-    from tailpipe.query.tables import find_lake, stored_partitions
+    from tailpipe.query.tables import find_queryable
     from tailpipe.query.views import create_views
 
     setup = load_setup(arguments, needs_config=False)
     partitions, workspace = setup.partitions.values(), setup.workspace
-    lake = find_lake(setup.data_dir, setup.tables, [partition.table for partition in partitions])
-    for warning in lake.warnings:
+    found = find_queryable(setup.lake, setup.tables, [partition.table for partition in partitions])
+    for warning in found.warnings:
         note(str(warning))
     if arguments.partition:
         _warn_of_unknown(
-            _listed(arguments.partition), sorted({*setup.partitions, *stored_partitions(setup.data_dir)})
+            _listed(arguments.partition), sorted({*setup.partitions, *stored_partitions(setup.lake)})
         )
-    access = Access(setup.data_dir, arguments.allow_external)
+    access = Access(setup.lake, arguments.allow_external)
     with open_connection(
         memory_max_mb=workspace.memory_max_mb, cores=workspace.cores, is_external=access.is_external
     ) as connection:
-        create_views(connection, lake, "\n".join(scripts), restriction)
+        create_views(connection, found, "\n".join(scripts), restriction)
         access.restrict(connection)
         for script in scripts:
-            yield from run_script(connection, script, lake.table_names, access)
+            yield from run_script(connection, script, found.table_names, access)
 
 
 def _writer(name: str) -> Writer:

@@ -82,22 +82,21 @@ def _check_usage(arguments: argparse.Namespace) -> None:
 
 
 def _list(arguments: argparse.Namespace, setup: Setup) -> int:
-    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, rejection_window
+    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import say_groups
     from tailpipe.lake.quarantine import count_reasons
 
     window = rejection_window(arguments, setup)
     chosen = choose(arguments.names, find_quarantine(setup))
     counts = {
-        ".".join(key): count_reasons(location_of(setup.data_dir, key), files, window)
-        for key, files in chosen.items()
+        ".".join(key): count_reasons(setup.lake.table(key[0]), files, window) for key, files in chosen.items()
     }
     say_groups({name: groups for name, groups in counts.items() if groups}, arguments.output)
     return EXIT_DONE
 
 
 def _show(arguments: argparse.Namespace, setup: Setup) -> int:
-    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, rejection_window
+    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import say_rejects
     from tailpipe.lake.quarantine import find_rejects
     from tailpipe.partition_names import matching
@@ -110,9 +109,7 @@ def _show(arguments: argparse.Namespace, setup: Setup) -> int:
     rejects: list[Mapping[str, object]] = []
     total = 0
     for key, files in chosen.items():
-        found, count = find_rejects(
-            location_of(setup.data_dir, key), files, window, ids, limit - len(rejects)
-        )
+        found, count = find_rejects(setup.lake.table(key[0]), files, window, ids, limit - len(rejects))
         rejects += found
         total += count
     unknown = [id for id in ids if id not in {reject["id"] for reject in rejects}]
@@ -127,7 +124,7 @@ def _show(arguments: argparse.Namespace, setup: Setup) -> int:
 
 def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
     from tailpipe.cli.confirmation import confirm
-    from tailpipe.cli.reject_choice import choose, find_quarantine, location_of, rejection_window
+    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import NOTHING, say_json
     from tailpipe.cli.terminal import counted, say
     from tailpipe.lake.dropping import drop_rejects
@@ -136,14 +133,13 @@ def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
     window = rejection_window(arguments, setup)
     chosen = choose(arguments.names, find_quarantine(setup))
     counts = {
-        key: find_rejects(location_of(setup.data_dir, key), files, window, (), 0)[1]
-        for key, files in chosen.items()
+        key: find_rejects(setup.lake.table(key[0]), files, window, (), 0)[1] for key, files in chosen.items()
     }
     keys = [key for key, count in counts.items() if count]
     if keys:
         names = ", ".join(map(".".join, keys))
         confirm(f"Drop {counted(sum(counts.values()), 'reject')} of {names} for good?", bool(arguments.force))
-    dropped = {".".join(key): drop_rejects(setup.data_dir, *key, window) for key in keys}
+    dropped = {".".join(key): drop_rejects(setup.lake, *key, window) for key in keys}
     if arguments.output == "json":
         say_json({"rejects": sum(dropped.values()), "partitions": dropped})
         return EXIT_DONE
@@ -177,7 +173,7 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
     with interruptible(), make_watcher(is_shown=arguments.progress != "false") as watcher:
         retry = Retry(
             targets=tried,
-            data_dir=setup.data_dir,
+            lake=setup.lake,
             window=window,
             engine=engine,
             now=setup.now,
@@ -201,14 +197,13 @@ def _not_tried(
     broken: Collection[tuple[str, str]],
     window: Window | None,
 ) -> Iterator[RetryOutcome]:
-    from tailpipe.cli.reject_choice import location_of
     from tailpipe.collect.retry import RetryOutcome
     from tailpipe.collect.retry_plan import Left
     from tailpipe.lake.quarantine import find_rejects
 
     for key, files in partitions.items():
         name = ".".join(key)
-        _, rejects = find_rejects(location_of(setup.data_dir, key), files, window, (), 0)
+        _, rejects = find_rejects(setup.lake.table(key[0]), files, window, (), 0)
         if rejects:
             hint = f"configure {name} again, or take them out: tailpipe rejects drop {name}"
             reason = "of a partition that is not configured"

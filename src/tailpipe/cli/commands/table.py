@@ -58,12 +58,12 @@ def _delete(arguments: argparse.Namespace) -> int:
     from tailpipe.lake.table_deletion import delete_table
 
     setup = load_setup(arguments, needs_config=False)
-    name = chosen_name(arguments.name, "collected table", list_tables(setup.data_dir))
-    contents = unless_damaged(lambda: partition_contents(setup.data_dir, name))
+    name = chosen_name(arguments.name, "collected table", list_tables(setup.lake))
+    contents = unless_damaged(lambda: partition_contents(setup.lake, name))
     rows, size_bytes = (value or 0 for value in _totals(contents).values())
     what = f"{counted(len(contents), 'partition')}, {counted(rows, 'row')}, {size(size_bytes)}"
     confirm(f"Delete table {name} ({what})?", arguments.force)
-    delete_table(setup.data_dir, name)
+    delete_table(setup.lake, name)
     if arguments.output == "json":
         facts = {"table": name, "partitions": len(contents), "rows": rows, "size_bytes": size_bytes}
         say(json.dumps(facts, indent=2))
@@ -79,16 +79,15 @@ def _rewrite(arguments: argparse.Namespace) -> int:
     from tailpipe.cli.terminal import counted, say
     from tailpipe.lake.catalog import list_tables
     from tailpipe.lake.log import TYPE_KEY, TableLog
-    from tailpipe.lake.paths import table_location
     from tailpipe.tables.stored_schema import table_schema
 
     setup = load_setup(arguments)
-    stored = [name for name in list_tables(setup.data_dir) if name in setup.tables]
+    stored = [name for name in list_tables(setup.lake) if name in setup.tables]
     name = chosen_name(arguments.name, "collected and configured table", stored)
     if arguments.nulls:
         confirm(f"Store null in place of values of {name} that cannot be converted?", arguments.force)
     schema = table_schema(setup.tables[name], TYPE_KEY)
-    done = TableLog(str(table_location(setup.data_dir, name)), schema).rewrite(may_lose=arguments.nulls)
+    done = TableLog(setup.lake.table(name), schema).rewrite(may_lose=arguments.nulls)
     lost = [str(each) for each in done.lost.values()]
     if arguments.output == "json":
         facts = {"table": name, "rows": done.rows, "files": len(done.added), "lost": lost}
@@ -118,7 +117,7 @@ def _entries(setup: Setup) -> list[Entry]:
     known = {name for name, _, _ in found}
     found += [
         (name, "collected earlier", Table(name, columns=()))
-        for name in list_tables(setup.data_dir)
+        for name in list_tables(setup.lake)
         if name not in known
     ]
     return [_entry(setup, table, origin) for _, origin, table in sorted(found, key=lambda each: each[:2])]
@@ -130,7 +129,7 @@ def _entry(setup: Setup, table: Table, origin: str) -> Entry:
     from tailpipe.lake.sizes import partition_contents
 
     name = table.name
-    contents = unless_damaged(lambda: partition_contents(setup.data_dir, name))
+    contents = unless_damaged(lambda: partition_contents(setup.lake, name))
     configured = (partition.name for partition in setup.partitions.values() if partition.table == name)
     partitions = list(dict.fromkeys([*configured, *contents]))
     totals = {"origin": origin, "partitions": len(partitions), **_totals(contents)}
@@ -151,7 +150,7 @@ def _details(setup: Setup, table: Table) -> Facts:
     from tailpipe.tables.describe import described_columns
 
     default = table.default_format
-    stored = stored_columns(setup.data_dir, table.name) or ()
+    stored = stored_columns(setup.lake, table.name) or ()
     columns = described_columns(with_stored_columns(table, stored))
     return {
         "format": f"{default[0]}.{default[1]}" if default else None,
