@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 from pipelines import Place, only
 from tailpipe.collect.outcome import LAKE
 from tailpipe.query.connection import open_connection
-from tailpipe.query.tables import find_lake
+from tailpipe.query.tables import find_queryable
 from tailpipe.query.views import create_views
 
 PARTITION = """
@@ -54,7 +54,7 @@ def values(place: Place, column: str = "value") -> list[Any]:
     tables = {"app_log": collection.targets[0].table}
     with open_connection() as connection:
         sql = f"select {column} from app_log where tp_partition = 'one' order by tp_timestamp, n"
-        create_views(connection, find_lake(place.data, tables, ()), sql)
+        create_views(connection, find_queryable(place.lake, tables, ()), sql)
         return [row[0] for row in connection.sql(sql).fetchall()]
 
 
