@@ -6,10 +6,12 @@ import glob
 import json
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import BinaryIO, cast
 
 from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
@@ -20,7 +22,7 @@ from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Unl
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
 from tailpipe.sources.listed_file import ListedFile, open_file, version_of
-from tailpipe.sources.walk import Found, Seen, Walker, fixed_part
+from tailpipe.sources.walk import Seen, Walker, fixed_part
 from tailpipe.times import Window
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -52,20 +54,26 @@ class FileSource:
 
     def list(self, window: Window) -> Iterator[Listed]:
         """In the order of `paths`, and by name below each. A file that several paths reach comes once."""
-        seen: set[tuple[int, int]] = set()
+        inodes: defaultdict[int, set[int]] = defaultdict(set)
         told: set[str] = set()
         for path in self.paths:
-            for found in self._found(path, window):
-                item: Listed | None
-                if isinstance(found, Found):
-                    identity = (found.stat.st_dev, found.stat.st_ino)
-                    item = self._taken(found, window) if identity not in seen else None
+            root, seen = self._walk(path, window)
+            judge = _Judge(self.layout, root, window)
+            for found in seen:
+                item: Listed
+                if isinstance(found, tuple):
+                    status = found[1]
+                    taken = inodes[status.st_dev]
+                    if status.st_ino in taken:
+                        continue
+                    item = judge(*found)
+                    if isinstance(item, Artifact):
+                        taken.add(status.st_ino)
+                        yield item
+                        continue
                 else:
                     item = replace(found, location=_text(found.location))
-                if isinstance(item, Artifact):
-                    seen.add(identity)
-                    yield item
-                elif item and item.location not in told:
+                if item.location not in told:
                     told.add(item.location)
                     yield item
 
@@ -107,38 +115,58 @@ class FileSource:
             return goes_on_at_line_end(*at_mark(file, location, mark))
         return False
 
-    def _found(self, path: str, window: Window) -> Iterator[Seen]:
-        layout = self.layout
-        walker = Walker(lambda folder: layout is None or layout.may_contain(folder, window))
+    def _walk(self, path: str, window: Window) -> tuple[str, Iterator[Seen]]:
+        """The folder below which the layout is looked for, and what a path of the configuration leads to."""
         try:
             status = os.stat(path)
         except OSError as error:
-            yield from _any(walker.matching(path), path) if glob.has_magic(path) else [_missing(path, error)]
-            return
+            if not glob.has_magic(path):
+                return path, iter([_missing(path, error)])
+            root = fixed_part(path)
+            return root, _any(self._walker(root, window).matching(path), path)
         if stat.S_ISDIR(status.st_mode):
-            yield from walker.below(path)
-        else:
-            yield Found(path, os.path.basename(path), status)
+            return path, self._walker(path, window).below(path)
+        return os.path.dirname(path), iter([(path, status)])
 
-    def _taken(self, found: Found, window: Window) -> Artifact | Skipped:
-        path, status = found.path, found.stat
+    def _walker(self, root: str, window: Window) -> Walker:
+        layout, start = self.layout, len(os.path.join(root, ""))
+        return Walker(lambda folder: layout is None or layout.may_contain(folder[start:], window))
+
+
+class _Judge:
+    """Whether a file is taken, and as what. Files of a folder share what their paths mean, so that is remembered."""
+
+    def __init__(self, layout: Layout | None, root: str, window: Window) -> None:
+        self._layout = layout
+        self._start = len(os.path.join(root, ""))
+        self._window = window
+        self._meaning = lru_cache(maxsize=10_000)(self._meaning_of)
+
+    def __call__(self, path: str, status: os.stat_result) -> Artifact | Skipped:
         if not path.isascii() and (text := _text(path)) != path:
             return Skipped(text, SkipReason.NOT_UTF8)
         if not stat.S_ISREG(status.st_mode):
             return Skipped(path, SkipReason.NOT_A_FILE)
         if status.st_size == 0:
             return Skipped(path, SkipReason.EMPTY)
-        captures = self.layout.match(found.relative_path) if self.layout else {}
-        if captures is None:
-            return Skipped(path, SkipReason.LAYOUT, self._layout_hint(found.relative_path))
-        span = self.layout.span(captures) if self.layout else None
-        if span and not span.overlaps(window):
+        modified, version = _modified(status), version_of(status)
+        if self._layout is None:
+            return Artifact(path, status.st_size, version, modified=modified)
+        relative_path = path[self._start :]
+        found = self._layout.regex.search(relative_path)
+        if found is None:
+            hint = f'the file_layout is "{self._layout.text}", which is looked for in "{relative_path}"'
+            return Skipped(path, SkipReason.LAYOUT, hint)
+        captures, span, is_wanted = self._meaning(found.groups())
+        if not is_wanted:
             return Skipped(path, SkipReason.OUTSIDE_WINDOW)
-        return Artifact(path, status.st_size, version_of(status), span, captures, _modified(status))
+        return Artifact(path, status.st_size, version, span, captures, modified)
 
-    def _layout_hint(self, relative_path: str) -> str:
-        text = self.layout.text if self.layout else ""
-        return f'the file_layout is "{text}", which is looked for in "{relative_path}"'
+    def _meaning_of(self, groups: tuple[str | None, ...]) -> tuple[Mapping[str, str], Window | None, bool]:
+        assert self._layout is not None
+        captures = self._layout.captures(groups)
+        span = self._layout.span(captures)
+        return captures, span, span is None or span.overlaps(self._window)
 
 
 def make(config: SourceConfig, default_layout: str | None = None) -> FileSource:
@@ -181,7 +209,7 @@ def _text(path: str) -> str:
 def _modified(status: os.stat_result) -> datetime | None:
     """None for times that only a file system can express."""
     try:
-        return _EPOCH + timedelta(microseconds=status.st_mtime_ns // 1000)
+        return _EPOCH + timedelta(0, 0, status.st_mtime_ns // 1000)
     except OverflowError:
         return None
 

@@ -39,12 +39,14 @@ class Layout:
     regex: re.Pattern[str]
     folder_prefix: Layout | None = None
 
-    def match(self, relative_path: str) -> dict[str, str] | None:
+    def match(self, relative_path: str) -> Mapping[str, str] | None:
         """Captured fields, empty ones left out; of a field captured twice the last that is not empty."""
         found = self.regex.search(relative_path)
-        if found is None:
-            return None
-        return {name: value for name, value in zip(self.names, found.groups(), strict=True) if value}
+        return None if found is None else self.captures(found.groups())
+
+    def captures(self, groups: tuple[str | None, ...]) -> Mapping[str, str]:
+        """What the groups of its regex mean."""
+        return {name: value for name, value in zip(self.names, groups, strict=True) if value}
 
     def span(self, captures: Mapping[str, str]) -> Window | None:
         """A finer field counts only with all coarser ones; None without a year or for what is no date."""

@@ -9,37 +9,39 @@ import errno
 import fnmatch
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
-import msgspec
-
 from tailpipe.sources.artifact import Skipped, SkipReason, Unlisted
-
-Entry = os.DirEntry[str]
 
 # What can never be opened under its name, whoever asks.
 _UNUSABLE = {errno.ELOOP: SkipReason.CIRCULAR_LINK, errno.ENAMETOOLONG: SkipReason.LONG_PATH}
 
-
-class Found(msgspec.Struct, frozen=True, gc=False):
-    """`relative_path` is what a layout is matched against."""
-
-    path: str
-    relative_path: str
-    stat: os.stat_result
+# A path with its status. A plain tuple, because there may be millions.
+Found = tuple[str, os.stat_result]
+Unfit = Skipped | Unlisted
+Seen = Found | Unfit
 
 
 class _Folder(NamedTuple):
     """A folder to look into; `segments` are the parts of a glob that what lies in it must match, none: all of it."""
 
     path: str
-    relative_path: str
     segments: tuple[str, ...] = ()
 
+    def below(self, name: str) -> str:
+        return os.path.join(self.path, name)
 
-Seen = Found | Skipped | Unlisted
+
+class _Open(NamedTuple):
+    """A folder whose names are being gone through. Names alone are remembered: a folder may have millions."""
+
+    folder: _Folder
+    names: Iterator[str]
+    folders: frozenset[str]
 
 
 def fixed_part(pattern: str) -> str:
@@ -52,7 +54,7 @@ def fixed_part(pattern: str) -> str:
 
 @dataclass(frozen=True)
 class Walker:
-    """Enters folders for which `may_enter` says so of their relative path. Good for one listing.
+    """Enters folders for which `may_enter` says so of their path. Good for one listing.
 
     Each folder is entered once, links to folders after all else beside them: circles of links end, many links
     stay cheap, and a file is found at its own place rather than through a link.
@@ -63,129 +65,105 @@ class Walker:
 
     def below(self, folder: str) -> Iterator[Seen]:
         """All files below a folder, ordered by name within each folder."""
-        return self._walk(_Folder(folder, ""))
+        return self._walk(self._opened_once(_Folder(folder)))
 
     def matching(self, pattern: str) -> Iterator[Seen]:
-        """Files that a glob matches, and all below folders that it does; relative to its fixed first part."""
+        """Files that a glob matches, and all below folders that it does."""
         folder = fixed_part(pattern)
         segments = os.path.relpath(pattern, folder).split(os.sep)
         if segments[-1] == "**":
             segments.append("*")
-        return self._walk(_Folder(folder, "", tuple(segments)))
+        return self._walk(self._opened(_Folder(folder, tuple(segments))))
 
-    def _walk(self, folder: _Folder) -> Iterator[Seen]:
+    def _walk(self, on_the_way: list[_Open | Unfit]) -> Iterator[Seen]:
         """Depth first, without recursion: folders may lie deeper than Python's stack."""
-        on_the_way = [self._look(folder)]
         while on_the_way:
-            for item in on_the_way[-1]:
-                if isinstance(item, _Folder):
-                    on_the_way.append(self._look(item))
+            here = on_the_way[-1]
+            if not isinstance(here, _Open):
+                yield here
+                on_the_way.pop()
+                continue
+            prefix, names, folders = here.folder.below(""), here.names, here.folders
+            for name in names:
+                if name in folders:
+                    on_the_way += self._entered(here.folder, name)
                     break
-                yield item
+                path = prefix + name
+                try:
+                    status = os.stat(path)
+                except OSError as error:
+                    yield from _unfit(path, error)
+                else:
+                    yield path, status
             else:
                 on_the_way.pop()
 
-    def _look(self, folder: _Folder) -> Iterator[Seen | _Folder]:
-        if not folder.segments:
-            return self._look_at_all(folder)
-        return self._look_at_matching(folder)
+    def _opened(self, folder: _Folder) -> list[_Open | Unfit]:
+        """What is to be gone through, the first last."""
+        if folder.segments[:1] == ("**",):
+            return [*_scanned(folder), *self._opened(folder._replace(segments=folder.segments[1:]))]
+        return _scanned(folder)
 
-    def _look_at_all(self, folder: _Folder) -> Iterator[Seen | _Folder]:
-        for entry in self._new_entries(folder.path):
-            if not isinstance(entry, os.DirEntry):
-                yield entry
-            elif _is_folder(entry):
-                yield self._entering(folder, entry)
-            else:
-                yield from _file(folder, entry)
-
-    def _look_at_matching(self, folder: _Folder) -> Iterator[Seen | _Folder]:
-        segment, rest = folder.segments[0], folder.segments[1:]
-        if segment == "**":
-            yield folder._replace(segments=rest)
-        for entry in _ordered(folder.path):
-            if not isinstance(entry, os.DirEntry):
-                yield entry
-            elif segment == "**":
-                if _is_folder(entry) and not entry.name.startswith("."):
-                    yield from self._crossing(_Folder(entry.path, _relative(folder, entry), folder.segments))
-            elif _matches(entry.name, segment):
-                if not _is_folder(entry):
-                    yield from () if rest else _file(folder, entry)
-                elif rest:
-                    yield _Folder(entry.path, _relative(folder, entry), rest)
-                else:
-                    yield self._entering(folder, entry)
-
-    def _crossing(self, folder: _Folder) -> Iterator[Seen | _Folder]:
-        is_new = self._is_new(folder.path)
-        if isinstance(is_new, Skipped | Unlisted):
-            yield is_new
-        elif is_new:
-            yield folder
-
-    def _entering(self, folder: _Folder, entry: Entry) -> _Folder | Skipped:
-        relative_path = _relative(folder, entry)
-        if self.may_enter(relative_path):
-            return _Folder(entry.path, relative_path)
-        return Skipped(entry.path, SkipReason.FOLDER_OUTSIDE_WINDOW)
-
-    def _new_entries(self, folder: str) -> Sequence[Entry | Skipped | Unlisted]:
-        is_new = self._is_new(folder)
-        if isinstance(is_new, Skipped | Unlisted):
-            return [is_new]
-        return _ordered(folder) if is_new else []
-
-    def _is_new(self, folder: str) -> bool | Skipped | Unlisted:
+    def _opened_once(self, folder: _Folder) -> list[_Open | Unfit]:
         try:
-            status = os.stat(folder)
+            status = os.stat(folder.path)
         except OSError as error:
-            return _unfit(folder, error) or False
+            return [*_unfit(folder.path, error)]
         identity = (status.st_dev, status.st_ino)
         if identity in self.entered:
-            return False
+            return []
         self.entered.add(identity)
-        return True
+        return self._opened(folder)
+
+    def _entered(self, folder: _Folder, name: str) -> list[_Open | Unfit]:
+        path, rest = folder.below(name), folder.segments[1:]
+        if folder.segments[:1] == ("**",):
+            return self._opened_once(_Folder(path, folder.segments))
+        if rest:
+            return self._opened(_Folder(path, rest))
+        if self.may_enter(path):
+            return self._opened_once(_Folder(path))
+        return [Skipped(path, SkipReason.FOLDER_OUTSIDE_WINDOW)]
 
 
-def _relative(folder: _Folder, entry: Entry) -> str:
-    return f"{folder.relative_path}/{entry.name}" if folder.relative_path else entry.name
-
-
-def _matches(name: str, segment: str) -> bool:
-    is_hidden = name.startswith(".") and not segment.startswith(".")
-    return not is_hidden and fnmatch.fnmatchcase(name, segment)
-
-
-def _ordered(folder: str) -> Sequence[Entry | Skipped | Unlisted]:
+def _scanned(folder: _Folder) -> list[_Open | Unfit]:
+    names: list[str] = []
+    folders: list[str] = []
+    links: list[str] = []
     try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: (entry.is_symlink() and _is_folder(entry), entry.name))
+        with os.scandir(folder.path) as entries:
+            for entry in entries:
+                try:
+                    is_folder = entry.is_dir()
+                except OSError:
+                    is_folder = False  # asking for its status tells why
+                if is_folder:
+                    (links if entry.is_symlink() else folders).append(entry.name)
+                else:
+                    names.append(entry.name)
     except OSError as error:
-        unfit = _unfit(folder, error)
-        return [unfit] if unfit else []
+        return [*_unfit(folder.path, error)]
+    if folder.segments:
+        fits = _fitting(folder.segments[0])
+        names = [] if len(folder.segments) > 1 else [*filter(fits, names)]
+        folders, links = [*filter(fits, folders)], [*filter(fits, links)]
+    ordered = [*sorted(names + folders), *sorted(links)]
+    return [_Open(folder, iter(ordered), frozenset(folders + links))]
 
 
-def _is_folder(entry: Entry) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False  # `_file` tells why
+@lru_cache
+def _fitting(segment: str) -> Callable[[str], object]:
+    """Whether a name fits the part of a glob; hidden ones do only where it says so."""
+    pattern = fnmatch.translate("*" if segment == "**" else segment)
+    return re.compile(pattern if segment.startswith(".") else rf"(?!\.){pattern}").match
 
 
-def _file(folder: _Folder, entry: Entry) -> Iterator[Seen]:
-    try:
-        yield Found(entry.path, _relative(folder, entry), entry.stat())
-    except OSError as error:
-        unfit = _unfit(entry.path, error)
-        if unfit:
-            yield unfit
-
-
-def _unfit(path: str, error: OSError) -> Skipped | Unlisted | None:
-    """What is told of a path that cannot be looked at; None where it is gone since its folder was read."""
+def _unfit(path: str, error: OSError) -> Iterator[Unfit]:
+    """What is told of a path that cannot be looked at; nothing where it is gone since its folder was read."""
     if isinstance(error, FileNotFoundError):
-        return Skipped(path, SkipReason.DANGLING_LINK) if os.path.islink(path) else None
-    if error.errno in _UNUSABLE:
-        return Skipped(path, _UNUSABLE[error.errno])
-    return Unlisted(path, error.strerror or str(error), "is it readable for this user?")
+        if os.path.islink(path):
+            yield Skipped(path, SkipReason.DANGLING_LINK)
+    elif error.errno in _UNUSABLE:
+        yield Skipped(path, _UNUSABLE[error.errno])
+    else:
+        yield Unlisted(path, error.strerror or str(error), "is it readable for this user?")
