@@ -201,7 +201,7 @@ def test_partition_list_tells_the_last_run(home: Home) -> None:
 def test_runs_and_artifacts_can_be_queried(home: Home) -> None:
     runs = home.query(
         """select partition, kind, status, failed, rows, stored, filtered, rejected,
-        finished_at >= started_at as is_ordered from tailpipe.collections order by partition"""
+        finished_at >= started_at as is_ordered from tailpipe.runs order by partition"""
     )
     assert runs == [
         {
@@ -220,7 +220,7 @@ def test_runs_and_artifacts_can_be_queried(home: Home) -> None:
     ]
     artifacts = home.query(
         """select a.partition, parse_filename(location) as file, a.rows, a.stored, waiting_bytes > 0 as waits,
-        span_from::date as day from tailpipe.artifacts a join tailpipe.collections using (run, partition)
+        span_from::date as day from tailpipe.artifacts a join tailpipe.runs using (run, partition)
         order by file"""
     )
     assert [tuple(artifact.values()) for artifact in artifacts] == [
@@ -235,7 +235,7 @@ def test_runs_and_artifacts_can_be_queried(home: Home) -> None:
     [
         ("coverage",),
         ("partition", "show", "dated"),
-        ("query", "from tailpipe.artifacts, tailpipe.collections"),
+        ("query", "from tailpipe.artifacts, tailpipe.runs"),
     ],
     ids=" ".join,
 )

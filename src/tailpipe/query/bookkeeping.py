@@ -1,4 +1,4 @@
-"""What the lake knows of its own collection, as tables to query: `tailpipe.collections` and `tailpipe.artifacts`."""
+"""What the lake knows of its own collection, as tables to query: `tailpipe.runs` and `tailpipe.artifacts`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Columns = tuple[tuple[str, str], ...]
 Chooses = Callable[[str, str], bool]
 
-COLLECTION_COLUMNS: Columns = (
+RUN_COLUMNS: Columns = (
     ("run", "VARCHAR"),
     ("table_name", "VARCHAR"),
     ("partition", "VARCHAR"),
@@ -76,7 +76,7 @@ _STORED = {
 }
 
 
-def collections(lake: Lake, chooses: Chooses) -> pa.Table:
+def runs(lake: Lake, chooses: Chooses) -> pa.Table:
     """One row per run and partition, in the order in which they began to commit."""
     from tailpipe.lake.runs import partition_runs
 
@@ -86,7 +86,7 @@ def collections(lake: Lake, chooses: Chooses) -> pa.Table:
         for run in partition_runs(lake, table)
         if chooses(table, run.partition)
     ]
-    return _arrow(COLLECTION_COLUMNS, (_run_value(name, found) for name, _ in COLLECTION_COLUMNS))
+    return _arrow(RUN_COLUMNS, (_run_value(name, found) for name, _ in RUN_COLUMNS))
 
 
 def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:

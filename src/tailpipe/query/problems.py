@@ -17,6 +17,7 @@ _MISSING_QUALIFIED = re.compile(r'(?:Table|Values list) "([^"]+)" does not have 
 _CANDIDATES = re.compile(r"Candidate (?:bindings|Entries): ?:?(.+)")
 _SUGGESTION = re.compile(r'Did you mean "([^"]+)"\??')
 _CLOSED = re.compile(r'Cannot access (?:file|directory) "(.+?)" - file system operations are disabled')
+_RENAMED = {"collections": "tailpipe.runs"}
 _PLACE = re.compile(r"\n\s*(LINE \d+:.*\n.*\^)\s*$", re.S)
 
 
@@ -52,9 +53,11 @@ def _explain(complaint: str, table_names: Sequence[str]) -> tuple[str, str | Non
 
 
 def _table_hint(name: str, table_names: Sequence[str]) -> str:
+    bare = name.rpartition(".")[2]
+    if bare.lower() in _RENAMED:
+        return f"it is called {_RENAMED[bare.lower()]} now"
     if not table_names:
         return "there are no tables yet: configure a partition, then run tailpipe collect"
-    bare = name.rpartition(".")[2]
     return _name_hint(bare, table_names) or "tailpipe query 'show tables' lists the tables"
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
-from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS, artifacts, collections
+from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, RUN_COLUMNS, artifacts, runs
 from tailpipe.query.views import Book, Queryable, TableView
 from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
 from tailpipe.tables.table import Table
@@ -28,7 +28,7 @@ def find_queryable(lake: Lake, tables: Mapping[str, Table], collected_tables: It
         return [path for name in sorted(stored) for path in reject_files(lake, name)]
 
     books = {
-        "collections": Book(COLLECTION_COLUMNS, partial(collections, lake)),
+        "runs": Book(RUN_COLUMNS, partial(runs, lake)),
         "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, lake)),
     }
     names, warnings = _told_apart(stored.union(collected_tables), tables)

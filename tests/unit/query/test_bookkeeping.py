@@ -1,4 +1,4 @@
-"""`tailpipe.collections` and `tailpipe.artifacts` over real logs."""
+"""`tailpipe.runs` and `tailpipe.artifacts` over real logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import KnownArtifact, RunReport
 from tailpipe.partition_names import partition_pattern
-from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, COLLECTION_COLUMNS
+from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, RUN_COLUMNS
 from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
 from tailpipe.query.tables import find_queryable
@@ -91,7 +91,7 @@ def test_a_run_that_ended_is_one_row_however_many_units_it_had(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     commit(tmp_path, "t", unit("r", record("a")), unit("r", record("b")), ending("r"))
-    (row,) = answer(connection, tmp_path, "from tailpipe.collections")
+    (row,) = answer(connection, tmp_path, "from tailpipe.runs")
     naive = START.replace(tzinfo=None)
     assert row == (
         *("r", "t", "p", "collect", "done", naive, naive + timedelta(minutes=1), "sail"),
@@ -112,7 +112,7 @@ def test_status_and_kind(connection: duckdb.DuckDBPyConnection, tmp_path: Path) 
         Change("p", "retry", "", "tried"),
         Change("p", "snapshot", "", "killed", report=report(), is_snapshot=True),
     )
-    found = answer(connection, tmp_path, "select run, kind, status, is_overwrite from tailpipe.collections")
+    found = answer(connection, tmp_path, "select run, kind, status, is_overwrite from tailpipe.runs")
     assert found == [
         ("broken", "collect", "failed", False),
         ("again", "overwrite", "done", True),
@@ -128,7 +128,7 @@ def test_an_unfinished_run_tells_what_its_units_tell(
 ) -> None:
     commit(tmp_path, "t", unit("r", record("a")), unit("r", record("b", outside=1, rows=5)))
     sql = """select started_at, finished_at, engine, window_from, window_to, sources, units, artifacts,
-        size_bytes, rows, stored, filtered, rejected from tailpipe.collections"""
+        size_bytes, rows, stored, filtered, rejected from tailpipe.runs"""
     (row,) = answer(connection, tmp_path, sql)
     june = (JUNE.start.replace(tzinfo=None), JUNE.end.replace(tzinfo=None))
     assert row == (START.replace(tzinfo=None), None, None, *june, ["file"], 2, 2, 20, 9, 4, 3, 2)
@@ -136,7 +136,7 @@ def test_an_unfinished_run_tells_what_its_units_tell(
 
 def test_a_deletion_tells_its_window(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
     commit(tmp_path, "t", Change("p", "delete", "", "gone", deleted=(Window(JUNE.start, ALWAYS.end),)))
-    sql = "select window_from, window_to, rows, started_at = finished_at from tailpipe.collections"
+    sql = "select window_from, window_to, rows, started_at = finished_at from tailpipe.runs"
     assert answer(connection, tmp_path, sql) == [(JUNE.start.replace(tzinfo=None), None, None, True)]
 
 
@@ -172,7 +172,7 @@ def test_times_of_artifacts_are_utc_and_the_ends_of_time_are_null(
     ]
 
 
-@pytest.mark.parametrize("name", ["collections", "artifacts"])
+@pytest.mark.parametrize("name", ["runs", "artifacts"])
 @pytest.mark.parametrize(
     ("patterns", "count"), [((), 2), (("t.p",), 1), (("q",), 1), (("*.q",), 1), (("u.p",), 0)]
 )
@@ -184,9 +184,7 @@ def test_partitions_restrict_them(
     assert answer(connection, tmp_path, f"select count(*) from tailpipe.{name}", restriction) == [(count,)]
 
 
-@pytest.mark.parametrize(
-    ("name", "columns"), [("collections", COLLECTION_COLUMNS), ("artifacts", ARTIFACT_COLUMNS)]
-)
+@pytest.mark.parametrize(("name", "columns"), [("runs", RUN_COLUMNS), ("artifacts", ARTIFACT_COLUMNS)])
 @pytest.mark.parametrize("is_empty", [True, False])
 def test_columns_are_typed(
     connection: duckdb.DuckDBPyConnection,
@@ -203,7 +201,7 @@ def test_columns_are_typed(
 
 @pytest.mark.parametrize(
     ("name", "columns"),
-    [("rejects", REJECT_COLUMNS), ("collections", COLLECTION_COLUMNS), ("artifacts", ARTIFACT_COLUMNS)],
+    [("rejects", REJECT_COLUMNS), ("runs", RUN_COLUMNS), ("artifacts", ARTIFACT_COLUMNS)],
 )
 def test_every_column_is_documented(name: str, columns: tuple[tuple[str, str], ...]) -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "query.md").read_text(encoding="utf-8")

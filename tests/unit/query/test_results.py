@@ -87,6 +87,13 @@ def test_order_of_rows_is_kept(connection: duckdb.DuckDBPyConnection) -> None:
             "                      ^\n"
             "hint: there are: aws_cloudtrail_log, nginx_access_log",
         ),
+        (
+            "from tailpipe.collections",
+            'There is no table "tailpipe.collections".\n'
+            "LINE 1: from tailpipe.collections\n"
+            "             ^\n"
+            "hint: it is called tailpipe.runs now",
+        ),
     ],
 )
 def test_errors(connection: duckdb.DuckDBPyConnection, script: str, message: str) -> None:
