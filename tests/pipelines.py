@@ -135,9 +135,9 @@ class Place:
         ]
         return sorted(shown, key=lambda row: (row["file"], row["position"]))
 
-    def _opener(self) -> Callable[[EngineSettings, Path | None], AbstractContextManager[Session]]:
+    def _opener(self) -> Callable[[EngineSettings, int | None], AbstractContextManager[Session]]:
         @contextmanager
-        def existing(settings: EngineSettings, log: Path | None) -> Iterator[Session]:
+        def existing(settings: EngineSettings, log: int | None) -> Iterator[Session]:
             yield self.session
 
         return existing

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from tailpipe import __version__
 from tailpipe.cli import commands
+from tailpipe.cli.diagnostics import is_logged, log
 from tailpipe.cli.interruption import Interrupted
 from tailpipe.cli.streams import allow_files, flushed, open_streams
 from tailpipe.cli.terminal import note
@@ -64,7 +65,11 @@ def main(argv: Sequence[str]) -> int:
     except Exception as error:
         if arguments.debug:
             raise
-        return _told(error)
+        code = _told(error)
+        if is_logged("debug"):
+            from traceback import format_exception
+
+            log("debug", "".join(format_exception(error)))
     return code
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.diagnostics import is_logged, log
 from tailpipe.cli.interruption import Interrupted, before_giving_up
 from tailpipe.cli.terminal import counted, note, seconds, size
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
@@ -43,7 +45,9 @@ def make_watcher(is_shown: bool) -> Iterator[Silence]:
 
 @contextmanager
 def _shown(is_shown: bool) -> Iterator[Silence]:
-    if not is_shown:
+    if is_logged("info"):
+        yield PlainLines(partial(log, "info"))
+    elif not is_shown:
         yield Silence()
     elif sys.stderr.isatty():
         display = LiveDisplay()
@@ -81,31 +85,34 @@ class Silence:
 class PlainLines(Silence):
     """One line per event, for logs."""
 
+    def __init__(self, tell: Callable[[str], None] = note) -> None:
+        self._tell = tell
+
     def waiting_for(self, what: str) -> None:
-        note(f"{what} …")
+        self._tell(f"{what} …")
 
     def partition_planned(self, plan: PartitionPlan) -> None:
         if plan.units:
             work = f"{counted(len(plan.units), 'unit')}, {counted(plan.artifact_count, 'artifact')}"
-            note(f"{plan.target.name}: {work}, {size(plan.size_bytes)}")
+            self._tell(f"{plan.target.name}: {work}, {size(plan.size_bytes)}")
         else:
-            note(f"{plan.target.name}: nothing new")
+            self._tell(f"{plan.target.name}: nothing new")
 
     def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
         super().unit_done(plan, unit)
-        note(f"{plan.target.name} {unit.unit.label}: {_unit_words(unit)}")
+        self._tell(f"{plan.target.name} {unit.unit.label}: {_unit_words(unit)}")
 
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
-        note(escape_controls(f"{plan.target.name} {failure.label}: failed: {failure.message}"))
+        self._tell(escape_controls(f"{plan.target.name} {failure.label}: failed: {failure.message}"))
 
     def partition_broken_off(self, outcome: PartitionOutcome) -> None:
-        note(_broken_off_words(outcome))
+        self._tell(_broken_off_words(outcome))
 
     def stopping(self) -> None:
-        note(_STOPPING)
+        self._tell(_STOPPING)
 
     def planning_again(self, reason: str) -> None:
-        note(reason)
+        self._tell(reason)
 
 
 class LiveDisplay(Silence):

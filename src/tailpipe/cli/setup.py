@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tailpipe.cli.data_dir import lake_of, memory_from
+from tailpipe.cli.diagnostics import log, log_level, start_log
 from tailpipe.cli.terminal import note
 from tailpipe.config import config_directories, load
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
@@ -36,6 +37,7 @@ class Setup:
     table_problems: Mapping[str, tuple[Problem, ...]]
     workspace_name: str
     now: datetime
+    log_level: str | None = None
 
     @property
     def partitions(self) -> Mapping[tuple[str, str], PartitionConfig]:
@@ -52,12 +54,17 @@ class Setup:
         if ("workspace", (name,)) in self.config.broken:
             raise ConfigError(problems_of("workspace", (name,), self.config))
         configured = self.config.workspaces.get(name) or WorkspaceConfig(name)
-        memory_max_mb = memory_from(os.environ)
-        return replace(configured, memory_max_mb=memory_max_mb) if memory_max_mb else configured
+        return replace(
+            configured,
+            memory_max_mb=memory_from(os.environ) or configured.memory_max_mb,
+            log_level=self.log_level,
+        )
 
     @cached_property
     def lake(self) -> Lake:
-        return lake_of(self.workspace, os.environ)
+        found = lake_of(self.workspace, os.environ)
+        log("info", f"tables are in {found.uri}")
+        return found
 
 
 def load_setup(
@@ -78,7 +85,10 @@ def load_setup(
     config = _load_config(arguments, registry, now, needs_config)
     name = arguments.workspace or os.environ.get("TAILPIPE_WORKSPACE") or DEFAULT_WORKSPACE
     tables, table_problems = known_tables(config, registry)
-    setup = Setup(registry, config, tables, table_problems, name, now)
+    level = log_level(os.environ, config.workspaces.get(name))
+    start_log(level)
+    log("info", f"workspace {name}, configured by {', '.join(config.files) or 'no file'}")
+    setup = Setup(registry, config, tables, table_problems, name, now, level)
     own = config.broken.get(("workspace", (name,)), ()) if uses_workspace else ()
     if tells:
         warn_of(problem for problem in all_problems(setup) if problem not in own)

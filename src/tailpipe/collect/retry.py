@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailpipe.collect.background import run_watched
@@ -70,8 +69,8 @@ class Retry:
     engine: EngineSettings
     now: datetime
     watcher: Watcher
-    engine_log: Path | None = None
-    open_engine: Callable[[EngineSettings, Path | None], AbstractContextManager[Session]] = open_session
+    engine_log: int | None = None
+    open_engine: Callable[[EngineSettings, int | None], AbstractContextManager[Session]] = open_session
 
     def execute(self) -> tuple[RetryOutcome, ...]:
         """Partitions fail alone; the others are tried."""

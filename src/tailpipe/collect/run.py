@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 import uuid
@@ -9,7 +10,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.outcome import (
@@ -73,8 +73,8 @@ class Collection:
     watcher: Watcher
     defaults: Defaults = field(default_factory=Defaults)
     is_overwrite: bool = False
-    engine_log: Path | None = None
-    open_engine: Callable[[EngineSettings, Path | None], AbstractContextManager[Session]] = open_session
+    engine_log: int | None = None
+    open_engine: Callable[[EngineSettings, int | None], AbstractContextManager[Session]] = open_session
 
     def plan(self) -> tuple[list[PartitionPlan], RunOutcome]:
         """Lists sources and compares with the lake; starts no engine. Partitions that cannot be planned are told in
@@ -117,7 +117,7 @@ class Collection:
 
     def failure(self, error: Exception) -> UnitFailed:
         if self.engine_log is not None:
-            with self.engine_log.open("a") as log:
+            with open(os.dup(self.engine_log), "a") as log:
                 traceback.print_exception(error, file=log)
         if isinstance(error, UsageError):
             return UnitFailed(USAGE, 0, str(error))

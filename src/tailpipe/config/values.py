@@ -11,6 +11,9 @@ from tailpipe.errors import Position, Problem
 from tailpipe.times import Lookback
 
 DEFAULT_WORKSPACE = "default"
+# From the level that tells most to the one that tells nothing.
+LOG_OFF = "off"
+LOG_LEVELS = ("trace", "debug", "info", "warn", "error", LOG_OFF)
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ class WorkspaceConfig:
     spark_config: Mapping[str, str] = field(default_factory=dict)
     memory_max_mb: int | None = None
     cores: int | None = None
+    log_level: str | None = None
     lookback: Lookback | None = None
     lateness: Lookback | None = None
     max_rejects: RejectLimit | None = None

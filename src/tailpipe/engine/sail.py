@@ -17,10 +17,10 @@ _CHANNEL_OPTIONS = [("grpc.client_idle_timeout_ms", 2**31 - 1), ("grpc.enable_ht
 
 
 @contextmanager
-def open_sail(cores: int) -> Iterator[SparkSession]:
+def open_sail(cores: int, log_level: str | None = None) -> Iterator[SparkSession]:
     """A session of a server that nobody else can reach."""
     # Sail reads its options from the environment when it is first loaded.
-    os.environ.setdefault("RUST_LOG", "off")
+    os.environ.setdefault("RUST_LOG", log_level or "off")
     os.environ["SAIL_EXECUTION__DEFAULT_PARALLELISM"] = str(cores)
     _tune_this_process()
     from pysail.spark import SparkConnectServer

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -48,14 +47,17 @@ class Session:
 
 
 @contextmanager
-def open_session(settings: EngineSettings, log_path: Path | None = None) -> Iterator[Session]:
-    """A session that ends with the block. What the engine prints goes to `log_path`, or nowhere."""
+def open_session(settings: EngineSettings, log_descriptor: int | None = None) -> Iterator[Session]:
+    """A session that ends with the block. What the engine prints goes to an open file, or nowhere."""
     with ExitStack() as stack:
-        log = stack.enter_context(open(log_path or os.devnull, "ab"))
+        log = stack.enter_context(
+            open(os.devnull if log_descriptor is None else os.dup(log_descriptor), "ab")
+        )
         if settings.remote:
             spark = stack.enter_context(_connected(settings, _connect(settings.remote)))
         elif settings.name == SAIL:
-            spark = stack.enter_context(_connected(settings, stack.enter_context(open_sail(settings.cores))))
+            sail = stack.enter_context(open_sail(settings.cores, settings.log_level))
+            spark = stack.enter_context(_connected(settings, sail))
         else:
             spark = stack.enter_context(_embedded_spark(settings, log))
         yield Session(spark, settings.cores, runs_all_tasks_at_once=settings.name == SAIL)
@@ -165,6 +167,9 @@ def _start(settings: EngineSettings, scratch: str) -> SparkSession:
     if threading.current_thread() is threading.main_thread():
         # pyspark takes Ctrl-C for itself and turns it into a failed job.
         signal.signal(signal.SIGINT, on_interrupt)
+    if settings.log_level:
+        # Spark sees us as a shell, for which it takes INFO as a start to mean WARN.
+        spark.sparkContext.setLogLevel(settings.log_level.upper())
     return spark
 
 

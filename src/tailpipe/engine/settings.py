@@ -27,6 +27,7 @@ class EngineSettings:
     spark_config: Mapping[str, str] = field(default_factory=dict)
     memory_max_mb: int = DEFAULT_MEMORY_MAX_MB
     cores: int = 1
+    log_level: str | None = None
 
     @property
     def is_embedded(self) -> bool:
@@ -52,6 +53,7 @@ def engine_settings(
         spark_config=dict(workspace.spark_config),
         memory_max_mb=workspace.memory_max_mb or DEFAULT_MEMORY_MAX_MB,
         cores=workspace.cores or available_cores(),
+        log_level=workspace.log_level,
     )
 
 

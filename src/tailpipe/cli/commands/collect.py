@@ -68,10 +68,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     import os
-    from pathlib import Path
 
     from tailpipe.cli.asked_window import asked_times
     from tailpipe.cli.chosen_targets import choose_targets
+    from tailpipe.cli.diagnostics import engine_log
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.setup import load_setup
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
             watcher=watcher,
             defaults=Defaults(workspace.lookback, workspace.lateness, workspace.max_rejects),
             is_overwrite=arguments.overwrite,
-            engine_log=Path("/dev/stderr") if arguments.debug else None,
+            engine_log=engine_log(arguments.debug),
         )
         if arguments.dry_run:
             plans, unplanned = collection.plan()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from tailpipe.cli.asked_window import asked_times
+from tailpipe.cli.diagnostics import log
 from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
 from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, UsageError
@@ -61,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         if number and arguments.output not in SELF_DELIMITING:
             sys.stdout.write("\n")
         write(result, sys.stdout, options)
+    log("info", f"the query took {time.perf_counter() - started:.3f} s")
     if arguments.timing:
         note(f"time: {time.perf_counter() - started:.3f} s")
     return EXIT_DONE
@@ -93,6 +95,7 @@ def _results(
         create_views(connection, found, "\n".join(scripts), restriction)
         access.restrict(connection)
         for script in scripts:
+            log("debug", f"SQL: {script}")
             yield from run_script(connection, script, found.table_names, access)
 
 

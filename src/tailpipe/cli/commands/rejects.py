@@ -152,9 +152,9 @@ def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
 
 def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
     import os
-    from pathlib import Path
 
     from tailpipe.cli.chosen_targets import usable_targets
+    from tailpipe.cli.diagnostics import engine_log
     from tailpipe.cli.interruption import interruptible
     from tailpipe.cli.progress import make_watcher
     from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
@@ -178,7 +178,7 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
             engine=engine,
             now=setup.now,
             watcher=watcher,
-            engine_log=Path("/dev/stderr") if arguments.debug else None,
+            engine_log=engine_log(arguments.debug),
         )
         done = retry.execute()
     others = {key: files for key, files in chosen.items() if key not in targets}

@@ -13,14 +13,14 @@ from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import ANY, NUMBER, STRING_MAP, Argument, BlockSchema
-from tailpipe.config.values import WorkspaceConfig
+from tailpipe.config.values import LOG_LEVELS, WorkspaceConfig
 from tailpipe.errors import Position
+from tailpipe.suggest import near_or_all
 
 # Arguments of the Tailpipe CLI that mean nothing here: they are taken without a word.
 _UNUSED = tuple(
     Argument(name, ANY)
     for name in (
-        "log_level",
         "memory_max_mb_plugin",
         "memory_temp_cache_mb",
         "plugin_memory_max_mb",
@@ -39,6 +39,7 @@ WORKSPACE = BlockSchema(
         Argument("spark_config", STRING_MAP),
         Argument("memory_max_mb", NUMBER),
         Argument("cores", NUMBER),
+        Argument("log_level"),
         *LIMITS,
         *_UNUSED,
     )
@@ -100,7 +101,8 @@ def _workspace(name: str, block: Block, reader: BlockReader) -> tuple[WorkspaceC
     numbers = {key: _whole(key, arguments, owner, reader.report) for key in _LEAST}
     values, _ = arguments.without((*(argument.name for argument in _UNUSED), *_LEAST, "base"))
     _check_data_dir(arguments, owner, reader.report)
-    options: dict[str, Any] = {**values, **numbers, **limits}
+    log_level = _log_level(arguments, owner, reader.report)
+    options: dict[str, Any] = {**values, **numbers, **limits, "log_level": log_level}
     workspace = WorkspaceConfig(name=name, **options, position=block.position)
     return workspace, _base(arguments, reader.report), arguments.positions.get("base", block.position)
 
@@ -114,6 +116,15 @@ def _whole(name: str, arguments: Arguments, owner: str, report: Report) -> int |
         message = f'argument "{name}" of {owner} must be a whole number of at least {_LEAST[name]}'
         report.error(arguments.positions[name], message)
     return int(value)
+
+
+def _log_level(arguments: Arguments, owner: str, report: Report) -> str | None:
+    """A wrong one is not worth an error: it costs messages, and no row."""
+    text = (arguments.get("log_level") or "").lower()
+    if text and text not in LOG_LEVELS:
+        message = f'argument "log_level" of {owner} is not known: "{text}"'
+        report.warn(arguments.positions["log_level"], message, near_or_all(text, LOG_LEVELS, "levels"))
+    return text if text in LOG_LEVELS else None
 
 
 def _check_data_dir(arguments: Arguments, owner: str, report: Report) -> None:
