@@ -7,6 +7,7 @@ this module: it must stay light.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ _COLUMNS = {
     "entry": "string",
     "position": "bigint",
     "reason": "string",
+    "code": "string",
     "original": "string",
     "extra": "string",
 }
@@ -30,6 +32,28 @@ RECORD_DDL = ", ".join(f"{name} {type_}" for name, type_ in _COLUMNS.items())
 # Records of a file count from 1. A reject that is none of them has position 0.
 UNREAD_POSITION = 0
 CLOSING_POSITION = -1
+
+
+class ReasonCode(StrEnum):
+    """Why a record is rejected, for programs; the reason beside it is for people."""
+
+    UNREADABLE = "unreadable"
+    BAD_VALUE = "bad_value"
+    TOO_LONG = "too_long"
+    CONTROL_CHARACTER = "control_character"
+    NO_RECORDS = "no_records"
+    OTHER_HEADER = "other_header"
+    NOT_READ = "not_read"
+    NOT_KEPT = "not_kept"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the text kept of the record is not enough to try it again.
+
+        It is only its beginning, a document in which no record was found, a line without its header, bytes of another
+        kind, one for many, or it looks like a record that `cut` split into values itself.
+        """
+        return self not in (ReasonCode.UNREADABLE, ReasonCode.BAD_VALUE)
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
@@ -68,6 +92,14 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 
 
 Closing = Reading | Failed
+
+
+def is_final(codes: Any) -> Any:
+    """Of an Arrow array of reason codes: which of the records cannot be tried again. Not those without a code."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.is_in(codes, value_set=pa.array([code for code in ReasonCode if code.is_final], pa.string()))
 
 
 @cache

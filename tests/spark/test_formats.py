@@ -35,7 +35,7 @@ MAKE = {
 def planned(case: Path, data: bytes) -> Format:
     definition = json.loads((case / "format.json").read_text())
     format = MAKE[definition["type"]](FormatConfig(definition["type"], case.name, definition["arguments"]))
-    return format.with_fields(format.field_names(data)) if hasattr(format, "with_fields") else format
+    return format.with_fields(format.field_names(data)) if format.needs_fields else format
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -73,7 +73,7 @@ def parsed(spark: SparkSession, format: Format, data: bytes) -> list[dict[str, A
 
 def _judged(row: dict[str, Any], format: Format) -> dict[str, Any]:
     if row["reason"] or row["fields"] is None:
-        return {"position": row["position"], "refused": row["reason"] or format.refusal}
+        return {"position": row["position"], "refused": row["reason"] or format.mismatch_reason}
     return {"position": row["position"], "fields": row["fields"]}
 
 

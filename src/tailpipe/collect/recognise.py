@@ -58,7 +58,7 @@ class _Recogniser:
         self.at = {known.location: known for known in self.known}
         source = self.feed.source
         self.recognising = source if isinstance(source, Recognising) else None
-        self.framing = getattr(self.feed.format, "shape", DOCUMENT)
+        self.framing = self.feed.format.framing
 
     def run(self, found: Sequence[Artifact]) -> list[Sighting]:
         in_place = [self._in_place(artifact) for artifact in found]

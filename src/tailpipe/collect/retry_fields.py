@@ -33,11 +33,10 @@ def retry_recipe(plan: RetryPlan, number: int, address: TableAddress, stored: Ma
     if not has_open_fields(target, feed):
         return recipe_for_fields(target, feed, (), stored)
     artifacts = _artifacts(plan, number)
-    if hasattr(feed.format, "with_fields"):
+    if feed.format.needs_fields:
         headers = [sampled_fields(feed, [artifact]) for artifact in artifacts]
         return recipe_for_fields(target, feed, common_header(headers), stored)
-    field_map = getattr(feed.format, "field_map", {})
-    own = json_field_names(_texts(plan, number, address), field_map)
+    own = json_field_names(_texts(plan, number, address), feed.format.field_map)
     fields = dict.fromkeys((*sampled_fields(feed, artifacts), *own))
     return recipe_for_fields(target, feed, tuple(fields), stored)
 

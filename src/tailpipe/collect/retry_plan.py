@@ -8,17 +8,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tailpipe.collect.retry_reading import CHOICE_COLUMNS, Choice
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS
-from tailpipe.formats.lines import is_cut_off
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.facts import ArtifactSlot
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file, record_prefixes
 from tailpipe.lake.state import PartitionState
+from tailpipe.records import is_final
 from tailpipe.sources.artifact import Capturing
 from tailpipe.times import Window
 
@@ -160,10 +159,9 @@ class _Planning:
 
 
 def _groups(rows: pa.Table) -> list[dict[str, Any]]:
-    is_final = is_cut_off(pc.fill_null(rows.column("reason"), ""))
     groups = (
         rows.append_column("prefix", prefixes_of(rows.column("id")))
-        .append_column("is_final", is_final)
+        .append_column("is_final", is_final(rows.column("code")))
         .group_by(["prefix", "artifact", "source", "is_final"], use_threads=False)
         .aggregate([("records", "sum")])
     )

@@ -10,16 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.formats.format import Cut, Format
-from tailpipe.formats.lines import is_cut_off
+from tailpipe.formats.format import Format
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.quarantine import is_within, prefixes_of, read_file
-from tailpipe.records import Reading, closing_rows, record_batch
+from tailpipe.records import Reading, closing_rows, is_final, record_batch
 from tailpipe.sources.read import BATCH_BYTES, BATCH_ROWS
 from tailpipe.times import Window
 
 # What says whether a reject is chosen, and by which slot.
-CHOICE_COLUMNS = ["id", "artifact", "reason", "rejected_at"]
+CHOICE_COLUMNS = ["id", "artifact", "code", "rejected_at"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Choice:
     """Which rejects are tried again: those of some artifacts, rejected within the window.
 
     A slot is an artifact by the first characters of its ids and by where it lay when the record was rejected. Records
-    that must stay refused are never chosen.
+    that must stay rejected are never chosen.
     """
 
     slots: tuple[tuple[str, str], ...]
@@ -37,9 +36,7 @@ class Choice:
         """The slot's number of each chosen row, null for the others. Needs CHOICE_COLUMNS."""
         keys = pc.binary_join_element_wise(prefixes_of(rows.column("id")), rows.column("artifact"), "\0")
         known = pa.array(["\0".join(slot) for slot in self.slots], pa.string())
-        is_chosen = pc.and_(
-            is_within(rows, self.window), pc.invert(is_cut_off(_array(rows.column("reason"))))
-        )
+        is_chosen = pc.and_not(is_within(rows, self.window), is_final(rows.column("code")))
         numbers = _array(pc.index_in(_array(keys), value_set=known))
         return pc.if_else(_array(is_chosen), numbers, pa.scalar(None, pa.int32()))
 
@@ -79,18 +76,13 @@ class RetryJob:
         slots = self.choice.slots_of(rejects)
         chosen = rejects.filter(slots.is_valid())
         raw = _array(chosen.column("raw"))
-        cut = self._settled(Cut(raw, _array(chosen.column("position")), self.format.refusals(raw)))
+        cut = self.format.cut_again(raw, _array(chosen.column("position")))
         places = {"artifact": slots.drop_null(), "entry": _array(chosen.column("entry"))}
         records = record_batch(vars(cut) | places)
         share = max(1, -(-raw.nbytes // BATCH_BYTES))
         step = max(1, min(BATCH_ROWS, -(-records.num_rows // share)))
         for start in range(0, records.num_rows, step):
             yield records.slice(start, step)
-
-    def _settled(self, cut: Cut) -> Cut:
-        settle = getattr(self.format, "settled", None)
-        settled: Cut = settle(cut) if settle else cut
-        return settled
 
 
 def _array(values: Any) -> Any:

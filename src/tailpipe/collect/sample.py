@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
 from tailpipe.collect.target import Feed, Target, check_fields, declared_fields, recipe
-from tailpipe.formats.format import is_whole_line
 from tailpipe.formats.headers import merged_headers
 from tailpipe.sources.content import open_content
 from tailpipe.sources.entries import Unread
@@ -45,7 +43,7 @@ def feed_recipe(
 def has_open_fields(target: Target, feed: Feed) -> bool:
     """Whether only the data tells which fields there are, and columns depend on it."""
     is_open = declared_fields(feed.format) is None
-    return is_open and bool(target.table.map_fields or hasattr(feed.format, "with_fields"))
+    return is_open and bool(target.table.map_fields or feed.format.needs_fields)
 
 
 def recipe_for_fields(
@@ -54,7 +52,7 @@ def recipe_for_fields(
     """`fields` are those that the data shows; they matter where fields are open."""
     if not has_open_fields(target, feed):
         return recipe(target, feed, feed.format, declared_fields(feed.format), stored=stored)
-    if hasattr(feed.format, "with_fields"):
+    if feed.format.needs_fields:
         return recipe(target, feed, feed.format.with_fields(fields), fields, stored=stored)
     # Records of a self-describing format may have fields that the sample lacks.
     return recipe(target, feed, feed.format, None, fields, stored)
@@ -68,7 +66,7 @@ def sampled_fields(
 ) -> tuple[str, ...]:
     """Fields that most of the artifacts have come first; those of a header stay in its order."""
     found = [feed.format.field_names(_start(feed, item, size_bytes)) for item in spread(artifacts, count)]
-    if hasattr(feed.format, "with_fields"):
+    if feed.format.needs_fields:
         return merged_headers(found)
     counts = Counter(field for fields in found for field in fields)
     return tuple(field for field, _ in counts.most_common())
@@ -85,7 +83,7 @@ def _start(feed: Feed, planned: PlannedArtifact, size_bytes: int) -> bytes:
     sample = b""
     try:
         with feed.source.open(planned.artifact) as stream:
-            content = open_content(stream, planned.artifact, partial(is_whole_line, feed.format))
+            content = open_content(stream, planned.artifact, feed.format.is_whole)
             for item in content.entries():
                 if isinstance(item, Unread):
                     continue

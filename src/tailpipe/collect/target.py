@@ -119,9 +119,7 @@ def check_fields(target: Target, feed: Feed, recipe: Recipe, fields: Sequence[st
     raise SourceError(
         f'none of the fields of source "{feed.source.name}" is a column of {target.config.table}. '
         f"Fields: {shown(fields)}. Columns read: {shown(sorted(read))}",
-        getattr(
-            feed.format, "other_fields_hint", "name the fields as the columns, or say `source` in the columns"
-        ),
+        feed.format.other_fields_hint,
     )
 
 
@@ -148,7 +146,7 @@ def engine_problems(targets: Iterable[Target], engine: str) -> tuple[Problem, ..
         )
         for target in targets
         for feed in target.feeds
-        if engine == SAIL and getattr(feed.format, "needs_look_around", False)
+        if engine == SAIL and feed.format.needs_look_around
     )
     return tuple(dict.fromkeys(problems))
 
@@ -198,13 +196,9 @@ def _feed(source: SourceConfig, config: Config, table: Table, registry: Registry
 
 def _expecting(format: Format, table: Table) -> Format:
     """A format that knows a header by the fields that it names is told those that the table reads."""
-    expecting = getattr(format, "expecting", None)
-    if expecting is None:
-        return format
     read = [column.source or column.name for column in table.columns if not column.transform]
     mentioned = [name for column in table.columns for name in _WORD.findall(column.transform or "")]
-    told: Format = expecting(read, mentioned)
-    return told
+    return format.expecting(read, mentioned)
 
 
 def _format(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Format:

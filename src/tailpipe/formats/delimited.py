@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tailpipe.config.schema import BOOL, NUMBER, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.delimited_records import Dialect, cut_records, finished_refusals, first_values
-from tailpipe.formats.format import TEXT, Cut
+from tailpipe.formats.delimited_records import Dialect, cut_records, first_values, recognised
+from tailpipe.formats.format import TEXT, Cut, Format
 from tailpipe.formats.headers import Expected
 from tailpipe.formats.pattern import escape
 from tailpipe.formats.text_fields import LinePass, table_names, text_fields
@@ -50,7 +50,7 @@ SCHEMA = BlockSchema(
 
 
 @dataclass(frozen=True)
-class Delimited:
+class Delimited(Format):
     """`planned` are the fields of every record that `cut` gives, in order, by the names that files use."""
 
     dialect: Dialect = field(default_factory=Dialect)
@@ -59,10 +59,10 @@ class Delimited:
     null_token: str = ""
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "delimited"
-    shape: str = TEXT
+    framing: str = TEXT
 
     @property
-    def refusal(self) -> str:
+    def mismatch_reason(self) -> str:
         return f"line does not have {len(self.planned)} values"
 
     @property
@@ -71,12 +71,14 @@ class Delimited:
             return "if the first line is a record, write `header = false` and name the `fields` in the format"
         return "if the first line names the fields, write `header = true` in the format; else name them in `fields`"
 
+    @property
+    def needs_fields(self) -> bool:
+        return True
+
     def with_fields(self, names: Sequence[str]) -> Delimited:
-        """Fixes the fields of a format that leaves them to the data; names as `field_names` gave them."""
         return replace(self, planned=tuple(self.field_map.get(name, name) for name in names))
 
     def expecting(self, read: Iterable[str], mentioned: Iterable[str]) -> Delimited:
-        """`read` and `mentioned` are names of fields, as tables use them, by which a header is known."""
         expected = Expected(
             tuple(name.strip().lower() for name in self.planned) if self.is_positional else (),
             frozenset(self.field_map.get(name, name).lower() for name in read),
@@ -110,8 +112,8 @@ class Delimited:
         passes = line_passes(stand_in, quote, len(self.planned))
         return text_fields(text, passes, self.planned, names, self.field_map, self.null_token, value, nested)
 
-    def refusals(self, raw: pa.Array) -> pa.Array:
-        return finished_refusals(raw)
+    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
+        return recognised(super().cut_again(raw, position))
 
 
 def line_passes(delimiter: str, quote: str, count: int) -> tuple[LinePass, ...]:

@@ -14,9 +14,10 @@ import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
 from tailpipe.formats.headers import Expected, aligned, foreign_reason, numbered_names
-from tailpipe.formats.lines import SEPARATOR, refuse_separators, separator_refusals
+from tailpipe.formats.lines import SEPARATOR, reject_separators, with_reasons
 from tailpipe.formats.quoted_lines import cut_quoted_lines
 from tailpipe.formats.text import MAX_RECORD_BYTES
+from tailpipe.records import ReasonCode
 
 # Java's regex goes one call deeper for each doubled quote, and a task dies when its stack is full.
 _MOST_DOUBLED_QUOTES = 500
@@ -89,8 +90,8 @@ def _header(cuts: Iterator[Cut], dialect: Dialect) -> tuple[tuple[str, ...] | No
         values = values_of(cut.raw[0].as_py(), dialect)
         if dialect.has_header is None and not dialect.expected.is_header(values):
             return None, _after(cut, cuts)
-        rest = Cut(cut.raw[1:], cut.position[1:], cut.reason[1:])
-        return tuple(_names(values)), _after(rest, cuts)
+        is_record = pa.array(np.arange(len(cut.raw)) > 0)
+        return tuple(_names(values)), _after(cut.filter(is_record), cuts)
     return None, cuts
 
 
@@ -106,8 +107,7 @@ def _without_preamble(cuts: Iterator[Cut], dialect: Dialect) -> Iterator[Cut]:
         if dialect.comment:
             keep &= np.array([not text.startswith(dialect.comment) for text in cut.raw.to_pylist()])
         if not keep.all():
-            mask = pa.array(keep)
-            cut = Cut(cut.raw.filter(mask), cut.position.filter(mask), cut.reason.filter(mask))
+            cut = cut.filter(pa.array(keep))
         if len(cut.raw):
             yield cut
 
@@ -132,12 +132,8 @@ def _rearranged(cut: Cut, header: Sequence[str], planned: Sequence[str], dialect
         texts.append(text)
         reasons.append(reason)
         extras.append(extra)
-    return Cut(
-        pa.array(texts, pa.string()),
-        cut.position,
-        pa.array(reasons, pa.string()),
-        extra=pa.array(extras, pa.string()),
-    )
+    raw, reason, extra = (pa.array(part, pa.string()) for part in (texts, reasons, extras))
+    return with_reasons(replace(cut, raw=raw, extra=extra), reason, ReasonCode.OTHER_HEADER)
 
 
 def _written(values: Sequence[str], dialect: Dialect) -> str:
@@ -153,7 +149,7 @@ def _written(values: Sequence[str], dialect: Dialect) -> str:
 
 
 def _finished(cut: Cut, dialect: Dialect) -> Cut:
-    cut = refuse_separators(cut)
+    cut = reject_separators(cut)
     doubled = (dialect.quote * 2).encode()
     data = cut.raw.buffers()[2]
     if not doubled or data is None or bytes(data).count(doubled) <= _MOST_DOUBLED_QUOTES:
@@ -170,10 +166,9 @@ def _split_early(text: str, dialect: Dialect) -> str:
     return "".join(SEPARATOR + _signed(value, quoted) for value in values_of(text, dialect))
 
 
-def finished_refusals(raw: pa.Array) -> pa.Array:
+def recognised(cut: Cut) -> Cut:
     """Of records as `cut_records` gives them: what begins with a separator was split early, and is good."""
-    is_split = pc.starts_with(raw, SEPARATOR)
-    return pc.if_else(is_split, pa.scalar(None, pa.string()), separator_refusals(raw))
+    return reject_separators(cut, is_exempt=pc.starts_with(cut.raw, SEPARATOR))
 
 
 def _signed(value: str, quote: str) -> str:

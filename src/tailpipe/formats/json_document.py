@@ -16,14 +16,15 @@ from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import DOCUMENT, Cut
+from tailpipe.formats.format import Cut, Format
 from tailpipe.formats.json_fields import json_field_names, json_fields
 from tailpipe.formats.json_records import settled
 from tailpipe.formats.json_text import decoding_reason, lone_surrogates, surrogate_reason, with_stand_ins
-from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_refusals, why_not_an_object
-from tailpipe.formats.lines import refused, size_reason, strings
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_reasons, why_not_an_object
+from tailpipe.formats.lines import rejected, strings, too_long
 from tailpipe.formats.members import Wanted, renamed
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
+from tailpipe.records import ReasonCode
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -44,18 +45,16 @@ SCHEMA = BlockSchema(
 
 
 @dataclass(frozen=True)
-class JsonDocument:
+class JsonDocument(Format):
     """Without `records`, a list gives its members and an object is one record. A file may hold several."""
 
     records: str | None = None
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "json"
-    refusal: str = "record is not a JSON object that can be read"
-    shape: str = DOCUMENT
+    mismatch_reason: str = "record is not a JSON object that can be read"
     wanted: Wanted | None = None
 
     def with_members(self, wanted: Wanted) -> JsonDocument:
-        """What is read of each record, by the names that tables use; the rest is set aside as `extra`."""
         return replace(self, wanted=renamed(wanted, self.field_map))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
@@ -63,11 +62,11 @@ class JsonDocument:
         try:
             cuts = _batches(self._records(document))
         except (msgspec.DecodeError, RecursionError) as error:
-            cuts = self._refused(document, error)
-        return map(self.settled, cuts)
+            cuts = self._rejected(document, error)
+        return (settled(cut, self.wanted) for cut in cuts)
 
-    def settled(self, cut: Cut) -> Cut:
-        return settled(cut, self.wanted) if self.wanted else cut
+    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
+        return settled(Cut(raw, position, object_reasons(raw)), self.wanted)
 
     def _records(self, document: bytes) -> list[msgspec.Raw]:
         return _records_at(document, self.records) if self.records else _members(document)
@@ -79,10 +78,7 @@ class JsonDocument:
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         return json_fields(raw, names, nested, self.field_map)
 
-    def refusals(self, raw: pa.Array) -> pa.Array:
-        return object_refusals(raw)
-
-    def _refused(self, document: bytes, error: Exception) -> Iterator[Cut]:
+    def _rejected(self, document: bytes, error: Exception) -> Iterator[Cut]:
         """Objects on lines of their own are saved one by one; anything else is lost to one reject."""
         if self.records is None and _starts_with_object_line(document):
             yield from JsonLines().cut(iter([document]))
@@ -102,7 +98,7 @@ class JsonDocument:
             reason = f"document has no list at {self.records}"
         else:
             reason = f"document cannot be read: {decoding_reason(error)}"
-        yield refused(valid_utf8(document[:KEPT_BYTES]), 1, reason)
+        yield rejected(document[:KEPT_BYTES], 1, reason, ReasonCode.NO_RECORDS)
 
 
 def make(config: FormatConfig) -> JsonDocument:
@@ -130,10 +126,10 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
 
 @cache
 def _wrapper_decoder(path: str) -> msgspec.json.Decoder[Any]:
-    shape: Any = list[msgspec.Raw]
+    type_: Any = list[msgspec.Raw]
     for name in reversed(path.split(".")):
-        shape = msgspec.defstruct("Wrapper", [("inner", shape)], rename={"inner": name})
-    return msgspec.json.Decoder(shape)
+        type_ = msgspec.defstruct("Wrapper", [("inner", type_)], rename={"inner": name})
+    return msgspec.json.Decoder(type_)
 
 
 def _records_at(document: bytes, path: str) -> list[msgspec.Raw]:
@@ -185,7 +181,7 @@ def _list_start(text: str, path: str) -> int:
 
 
 def _with_halves(cut: Cut, halves: Iterator[bytes], stand_in: bytes) -> Cut:
-    """Records that had halves of surrogate pairs get them back, and are refused; all others are good."""
+    """Records that had halves of surrogate pairs get them back, and are rejected; all others are good."""
     texts, reasons = cut.raw.to_pylist(), cut.reason.to_pylist()
     for row, text in enumerate(texts):
         parts = text.encode().split(stand_in)
@@ -195,7 +191,7 @@ def _with_halves(cut: Cut, halves: Iterator[bytes], stand_in: bytes) -> Cut:
                 part for pair in zip(parts, [*found, b""], strict=True) for part in pair
             ).decode()
             reasons[row] = surrogate_reason(found[0])
-    return Cut(pa.array(texts, pa.string()), cut.position, pa.array(reasons, pa.string()))
+    return replace(cut, raw=pa.array(texts, pa.string()), reason=pa.array(reasons, pa.string()))
 
 
 def _starts_with_object_line(document: bytes) -> bool:
@@ -209,8 +205,8 @@ def _batches(records: list[msgspec.Raw]) -> Iterator[Cut]:
     first = 0
     while first < len(records):
         if lengths[first] > MAX_RECORD_BYTES:
-            head = valid_utf8(bytes(memoryview(records[first])[:KEPT_BYTES]))
-            yield refused(head, first + 1, size_reason("record", int(lengths[first])))
+            head = bytes(memoryview(records[first])[:KEPT_BYTES])
+            yield too_long("record", head, int(lengths[first]), first + 1)
             first += 1
             continue
         done = ends[first] - lengths[first]

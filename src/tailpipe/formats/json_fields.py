@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 def json_fields(
     raw: Column, names: Sequence[str], nested: StructType, names_map: Mapping[str, str]
 ) -> Column:
-    """`nested` gives the shape of every wanted field; under a field map, records use the other name."""
+    """`nested` gives the type of every wanted field; under a field map, records use the other name."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
 
-    shapes = {field.name: field.dataType for field in nested.fields}
+    types = {field.name: field.dataType for field in nested.fields}
     wanted = [
-        StructField(names_map.get(name, name), shapes.get(name, StringType()), nullable=True)
-        for name in names
+        StructField(names_map.get(name, name), types.get(name, StringType()), nullable=True) for name in names
     ]
     # One JSON member may feed several fields; a schema may name it once.
     schema = StructType(list({field.name: field for field in wanted}.values()))

@@ -7,6 +7,7 @@ that an engine would spell anew, values of another kind than wanted, or a size t
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,7 +20,9 @@ from tailpipe.formats.format import Cut
 from tailpipe.formats.json_numbers import Flags, is_respelled, record_bytes
 from tailpipe.formats.json_pairs import has_pairs
 from tailpipe.formats.json_settle import settle
+from tailpipe.formats.lines import with_reasons
 from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, Wanted
+from tailpipe.records import ReasonCode
 
 # One engine refuses names of 50,000 characters.
 _USUAL_BYTES = 40_000
@@ -31,23 +34,22 @@ class _AnyObject(msgspec.Struct, gc=False):
     """Members are passed over without a copy."""
 
 
-def settled(cut: Cut, wanted: Wanted) -> Cut:
-    """The cut with rewritten records and what was set aside of them. Records that are refused stay as they are."""
-    is_odd = _is_odd(cut, wanted)
-    if not is_odd.any():
+def settled(cut: Cut, wanted: Wanted | None) -> Cut:
+    """The cut with rewritten records and what was set aside of them. Records that are rejected stay as they are."""
+    if wanted is None or not (is_odd := _is_odd(cut, wanted)).any():
         return cut
     mask = pa.array(is_odd)
     odd = cut.raw.filter(mask)
     results = [settle(text.encode(), wanted) for text in odd.to_pylist()]
     texts, extras, reasons = (pa.array(part, pa.string()) for part in zip(*results, strict=True))
     nothing = pa.nulls(len(cut.raw), pa.string())
-    return Cut(
+    rewritten = replace(
+        cut,
         raw=pc.replace_with_mask(cut.raw, mask, texts),
-        position=cut.position,
-        reason=pc.replace_with_mask(cut.reason, mask, reasons),
         original=pc.replace_with_mask(nothing, mask, odd),
         extra=pc.replace_with_mask(nothing, mask, extras),
     )
+    return with_reasons(rewritten, pc.replace_with_mask(cut.reason, mask, reasons), ReasonCode.BAD_VALUE)
 
 
 def _is_odd(cut: Cut, wanted: Wanted) -> Flags:

@@ -20,20 +20,20 @@ _KINDS = {STRUCT: (b"{", "object"), MAP: (b"{", "object"), LIST: (b"[", "array")
 Parts = tuple[bytes, bytes | None]
 
 
-class _Refused(ValueError):
-    """A value that no row can hold. `path` leads to it, `complaint` says what is wrong with it."""
+class _Unfit(ValueError):
+    """A value that no row can hold. `path` leads to it, `problem` says what is wrong with it."""
 
-    def __init__(self, complaint: str) -> None:
+    def __init__(self, problem: str) -> None:
         super().__init__()
-        self.complaint, self.path = complaint, ""
+        self.problem, self.path = problem, ""
 
-    def inside(self, name: str) -> _Refused:
+    def inside(self, name: str) -> _Unfit:
         self.path = f"{name}.{self.path}" if self.path else name
         return self
 
     @property
     def reason(self) -> str:
-        return f"{self.path} {self.complaint}"
+        return f"{self.path} {self.problem}"
 
 
 def settle(record: bytes, wanted: Wanted) -> tuple[str, str | None, str | None]:
@@ -43,7 +43,7 @@ def settle(record: bytes, wanted: Wanted) -> tuple[str, str | None, str | None]:
     """
     try:
         text, rest = _struct(record, wanted)
-    except _Refused as other:
+    except _Unfit as other:
         return "{}", None, other.reason
     except (msgspec.DecodeError, RecursionError):
         return "{}", None, "JSON is nested too deeply"
@@ -57,7 +57,7 @@ def _value(value: bytes, wanted: Wanted) -> Parts:
         return _leaf(value, wanted.kind), None
     opening, name = _KINDS[wanted.kind]
     if value[:1] != opening:
-        raise _Refused(f"{value.decode()[:_SHOWN_CHARACTERS]} is not a JSON {name}")
+        raise _Unfit(f"{value.decode()[:_SHOWN_CHARACTERS]} is not a JSON {name}")
     if wanted.kind == STRUCT:
         return _struct(value, wanted)
     return _list(value, wanted) if wanted.kind == LIST else _map(value, wanted)
@@ -113,7 +113,7 @@ def _chosen(members: dict[str, Any], names: dict[str, Any]) -> dict[str, str]:
 def _inside(name: str, value: bytes, wanted: Wanted) -> Parts:
     try:
         return _value(value, wanted)
-    except _Refused as other:
+    except _Unfit as other:
         raise other.inside(name) from None
 
 
@@ -131,7 +131,7 @@ def _map(value: bytes, wanted: Wanted) -> Parts:
     parts, rest = [], []
     for name, raw in _OBJECT.decode(value).items():
         if len(name.encode()) > MAX_NAME_BYTES:
-            raise _Refused(f"has a name over {MAX_NAME_BYTES:,} bytes: {name[:_SHOWN_CHARACTERS]}")
+            raise _Unfit(f"has a name over {MAX_NAME_BYTES:,} bytes: {name[:_SHOWN_CHARACTERS]}")
         text, left = _inside(name, bytes(raw), wanted.item)
         parts.append(encoded(name) + b":" + text)
         if left is not None:

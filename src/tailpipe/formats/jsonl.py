@@ -13,7 +13,7 @@ import pyarrow as pa
 from tailpipe.config.schema import BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, field_map
-from tailpipe.formats.format import LINES, Cut
+from tailpipe.formats.format import LINES, Cut, Format
 from tailpipe.formats.json_fields import json_field_names, json_fields
 from tailpipe.formats.json_records import settled
 from tailpipe.formats.json_text import syntax_reason
@@ -32,25 +32,24 @@ SCHEMA = BlockSchema((FIELD_MAP, DESCRIPTION), "One JSON object per line.")
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonLines(Format):
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "jsonl"
-    refusal: str = "line is not a JSON object that can be read"
-    shape: str = LINES
+    mismatch_reason: str = "line is not a JSON object that can be read"
+    framing: str = LINES
     wanted: Wanted | None = None
 
     def with_members(self, wanted: Wanted) -> JsonLines:
-        """What is read of each record, by the names that tables use; the rest is set aside as `extra`."""
         return replace(self, wanted=renamed(wanted, self.field_map))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         decoder = msgspec.json.Decoder(msgspec.Raw)
         for lines in cut_lines(chunks):
             is_good = _all_objects(lines.raw, decoder)
-            yield self.settled(lines if is_good else _checked_one_by_one(lines, decoder))
+            yield settled(lines if is_good else _checked_one_by_one(lines, decoder), self.wanted)
 
-    def settled(self, cut: Cut) -> Cut:
-        return settled(cut, self.wanted) if self.wanted else cut
+    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
+        return settled(Cut(raw, position, object_reasons(raw)), self.wanted)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         cuts = self.cut(iter([sample]))
@@ -59,9 +58,6 @@ class JsonLines:
 
     def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
         return json_fields(raw, names, nested, self.field_map)
-
-    def refusals(self, raw: pa.Array) -> pa.Array:
-        return object_refusals(raw)
 
     def is_whole(self, line: bytes) -> bool:
         """A closed object can only be whole."""
@@ -99,14 +95,11 @@ def _checked_one_by_one(lines: Cut, decoder: msgspec.json.Decoder[msgspec.Raw]) 
     ]
     # A line of spaces only is as empty as an empty line: no record.
     is_record = pa.array([reason != "" for reason in reasons])
-    return Cut(
-        lines.raw.filter(is_record),
-        lines.position.filter(is_record),
-        pa.array(reasons, pa.string()).filter(is_record),
-    )
+    judged = replace(lines, reason=pa.array(reasons, pa.string()))
+    return judged.filter(is_record)
 
 
-def object_refusals(raw: pa.Array) -> pa.Array:
+def object_reasons(raw: pa.Array) -> pa.Array:
     decoder = msgspec.json.Decoder(msgspec.Raw)
     return pa.array([why_not_an_object(text, decoder) for text in raw.to_pylist()], pa.string())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,23 +11,11 @@ import pyarrow.compute as pc
 
 from tailpipe.formats.format import Cut
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8
+from tailpipe.records import ReasonCode
 
 # Fields of a matched line are told apart by this character, so no line may hold it.
 SEPARATOR = "\x01"
 SEPARATOR_REASON = "line holds the control character 0x01"
-
-# The text kept of these records does not show what is wrong with them: it is only their beginning, a document in which
-# no record was found, a line without its header, bytes of another kind, or it looks like a record that `cut` split into
-# values itself.
-_FINAL_REASONS = (
-    r"(?s)^(?:(?:line|record) is [0-9,]+ bytes, the limit is [0-9,]+"
-    r"|document has no list at .*|document cannot be read: .*"
-    r"|line has [0-9]+ values, the header has [0-9]+"
-    r"|the header of its file names none of the fields .*"
-    r"|[0-9,]+ more rejects of this artifact were only counted; .*"
-    r"|[0-9,]+ bytes behind the end of .* were not read"
-    rf"|{SEPARATOR_REASON})$"
-)
 
 
 def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
@@ -34,7 +23,7 @@ def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
     position = 1
     for block in line_blocks(utf8_chunks(chunks)):
         if isinstance(block, LongLine):
-            yield refused(valid_utf8(block.head), position, size_reason("line", block.size_bytes))
+            yield too_long("line", block.head, block.size_bytes, position)
             position += 1
             continue
         lines, count = split_lines(valid_utf8(block), position)
@@ -43,27 +32,12 @@ def cut_lines(chunks: Iterator[bytes]) -> Iterator[Cut]:
             yield lines
 
 
-def cut_text(chunks: Iterator[bytes]) -> Iterator[Cut]:
-    """Lines for the regex pass: those that hold the field separator are refused."""
-    for lines in cut_lines(chunks):
-        yield refuse_separators(lines)
-
-
 def size_reason(what: str, size_bytes: int, limit_bytes: int = MAX_RECORD_BYTES) -> str:
     return f"{what} is {size_bytes:,} bytes, the limit is {limit_bytes:,}"
 
 
-def unread_reason(size_bytes: int, where: str) -> str:
-    return f"{size_bytes:,} bytes {where} are of another kind and were not read"
-
-
-def is_cut_off(reasons: pa.Array) -> pa.Array:
-    """Whether records must stay refused: what is kept of them is not enough to judge it anew."""
-    return pc.fill_null(pc.match_substring_regex(reasons, _FINAL_REASONS), False)
-
-
-def refuse_longer(lines: Cut, limit_bytes: int) -> Cut:
-    """Lines over the limit are refused, and only their beginning is kept."""
+def reject_longer(lines: Cut, limit_bytes: int) -> Cut:
+    """Lines over the limit are rejected, and only their beginning is kept."""
     if lines.raw.nbytes <= limit_bytes:
         return lines
     sizes = pc.binary_length(lines.raw).to_pylist()
@@ -77,15 +51,29 @@ def refuse_longer(lines: Cut, limit_bytes: int) -> Cut:
         size_reason("line", size, limit_bytes) if size > limit_bytes else reason
         for reason, size in zip(lines.reason.to_pylist(), sizes, strict=True)
     ]
-    return Cut(pa.array(kept, pa.string()), lines.position, pa.array(reasons, pa.string()))
+    shortened = replace(lines, raw=pa.array(kept, pa.string()))
+    return with_reasons(shortened, pa.array(reasons, pa.string()), ReasonCode.TOO_LONG)
 
 
-def refused(raw: bytes, position: int, reason: str) -> Cut:
-    """One record that is refused as it stands; `raw` must be valid UTF-8."""
+def with_reasons(cut: Cut, reasons: pa.Array, code: ReasonCode) -> Cut:
+    """The cut with reasons for more of its records; the code is that of records which had none before."""
+    before = pa.nulls(len(cut.raw), pa.string()) if cut.code is None else cut.code
+    is_new = pc.and_(cut.reason.is_null(), reasons.is_valid())
+    return replace(cut, reason=reasons, code=pc.if_else(is_new, code, before))
+
+
+def too_long(what: str, head: bytes, size_bytes: int, position: int) -> Cut:
+    """A record of which only the beginning is kept."""
+    return rejected(head, position, size_reason(what, size_bytes), ReasonCode.TOO_LONG)
+
+
+def rejected(head: bytes, position: int, reason: str, code: ReasonCode) -> Cut:
+    """One record that is rejected as it stands."""
     return Cut(
-        raw=pa.array([raw.decode()], pa.string()),
+        raw=pa.array([valid_utf8(head).decode()], pa.string()),
         position=pa.array([position], pa.int64()),
         reason=pa.array([reason], pa.string()),
+        code=pa.array([code], pa.string()),
     )
 
 
@@ -111,12 +99,13 @@ def split_lines(block: bytes, first_position: int) -> tuple[Cut, int]:
     return Cut(raw, pa.array(positions), pa.nulls(len(raw), pa.string())), count
 
 
-def refuse_separators(lines: Cut) -> Cut:
+def reject_separators(lines: Cut, is_exempt: pa.Array | None = None) -> Cut:
+    """Rejects lines that hold the separator, but those that are exempt or were rejected before."""
     data = lines.raw.buffers()[2]
     if data is None or not (np.frombuffer(data, np.uint8) == ord(SEPARATOR)).any():
         return lines
-    return Cut(lines.raw, lines.position, pc.coalesce(lines.reason, separator_refusals(lines.raw)))
-
-
-def separator_refusals(raw: pa.Array) -> pa.Array:
-    return pc.if_else(pc.match_substring(raw, SEPARATOR), SEPARATOR_REASON, pa.scalar(None, pa.string()))
+    is_rejected = pc.match_substring(lines.raw, SEPARATOR)
+    if is_exempt is not None:
+        is_rejected = pc.and_not(is_rejected, is_exempt)
+    reasons = pc.if_else(is_rejected, SEPARATOR_REASON, pa.scalar(None, pa.string()))
+    return with_reasons(lines, pc.coalesce(lines.reason, reasons), ReasonCode.CONTROL_CHARACTER)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import LINES, Cut
-from tailpipe.formats.lines import cut_text, separator_refusals
+from tailpipe.formats.format import LINES, Cut, Format
+from tailpipe.formats.lines import cut_lines, reject_separators
 from tailpipe.formats.pattern import escape, normalise
 from tailpipe.formats.text_fields import LinePass, table_names, text_fields
 
@@ -56,7 +56,7 @@ _TOKEN = re.compile(r"\$(\w+|\{\w+\})")
 
 
 @dataclass(frozen=True)
-class NginxAccessLog:
+class NginxAccessLog(Format):
     """Anchored at the start of the line only: what follows the layout is ignored.
 
     Lines as nginx writes them match the first pass, which regex engines run without ever going back. What
@@ -67,11 +67,11 @@ class NginxAccessLog:
     passes: tuple[LinePass, ...]
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "nginx_access_log"
-    refusal: str = "line does not match the layout"
-    shape: str = LINES
+    mismatch_reason: str = "line does not match the layout"
+    framing: str = LINES
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
-        return cut_text(chunks)
+        return map(reject_separators, cut_lines(chunks))
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         return table_names(self.slot_names, self.field_map)
@@ -81,8 +81,8 @@ class NginxAccessLog:
             raw, self.passes, self.slot_names, names, self.field_map, NULL_TOKEN, nested=nested
         )
 
-    def refusals(self, raw: pa.Array) -> pa.Array:
-        return separator_refusals(raw)
+    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
+        return reject_separators(super().cut_again(raw, position))
 
 
 def make(config: FormatConfig) -> NginxAccessLog:

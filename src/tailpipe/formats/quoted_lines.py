@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tailpipe.formats.format import Cut
-from tailpipe.formats.lines import refused, size_reason, split_lines
+from tailpipe.formats.lines import split_lines, too_long
 from tailpipe.formats.text import MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8
 
 
@@ -19,11 +19,11 @@ def cut_quoted_lines(chunks: Iterator[bytes], quote: str, delimiter: str) -> Ite
     for block in line_blocks(utf8_chunks(chunks)):
         if isinstance(block, LongLine):
             yield from joiner.give_up()
-            yield refused(valid_utf8(block.head), joiner.line, size_reason("line", block.size_bytes))
+            yield too_long("line", block.head, block.size_bytes, joiner.line)
             joiner.line += 1
             continue
         text = valid_utf8(block)
-        if joiner.held or _has_odd_line(text, quote):
+        if joiner.waiting or _has_odd_line(text, quote):
             yield from joiner.join(text.decode()[:-1].split("\n"))
         else:
             cut, count = split_lines(text, joiner.line)
@@ -71,37 +71,37 @@ def _after_closing(line: str, quote: str, at: int) -> int:
 
 @dataclass
 class _Joiner:
-    """`held` are the lines of a record whose quote is still open, `line` is the number of the next line."""
+    """`waiting` are the lines of a record whose quote is still open, `line` is the number of the next line."""
 
     quote: str
     delimiter: str
     line: int = 1
-    held: list[str] = field(default_factory=list)
-    held_size: int = 0
+    waiting: list[str] = field(default_factory=list)
+    waiting_size: int = 0
 
     def join(self, lines: list[str]) -> Iterator[Cut]:
         records: list[tuple[str, int]] = []
         for line in lines:
             is_open = self._is_open_after(line)
-            self.held.append(line)
-            self.held_size += len(line)
+            self.waiting.append(line)
+            self.waiting_size += len(line)
             self.line += 1
-            if is_open and self.held_size > MAX_RECORD_BYTES:
+            if is_open and self.waiting_size > MAX_RECORD_BYTES:
                 yield from _cut(records)
                 records = []
                 yield from self.give_up()
             elif not is_open:
-                records.append(("\n".join(self.held).removesuffix("\r"), self.line - len(self.held)))
-                self.held, self.held_size = [], 0
+                records.append(("\n".join(self.waiting).removesuffix("\r"), self.line - len(self.waiting)))
+                self.waiting, self.waiting_size = [], 0
         yield from _cut(records)
 
     def _is_open_after(self, line: str) -> bool:
-        return ends_open(line, self.quote, self.delimiter, starts_open=bool(self.held))
+        return ends_open(line, self.quote, self.delimiter, starts_open=bool(self.waiting))
 
     def give_up(self) -> Iterator[Cut]:
         """A quote that nothing closes: the lines after it are records of their own."""
-        first = self.line - len(self.held)
-        lines, self.held, self.held_size = self.held, [], 0
+        first = self.line - len(self.waiting)
+        lines, self.waiting, self.waiting_size = self.waiting, [], 0
         yield from _cut([(line.removesuffix("\r"), first + offset) for offset, line in enumerate(lines)])
 
 

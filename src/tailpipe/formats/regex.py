@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import LINES, Cut
-from tailpipe.formats.lines import cut_text, refuse_longer, separator_refusals
+from tailpipe.formats.format import LINES, Cut, Format
+from tailpipe.formats.lines import cut_lines, reject_longer, reject_separators
 from tailpipe.formats.pattern import Pattern, PatternError, normalise
 from tailpipe.formats.text_fields import search_pass, table_names, text_fields
 
@@ -39,24 +39,24 @@ SCHEMA = BlockSchema(
 
 
 @dataclass(frozen=True)
-class Regex:
+class Regex(Format):
     """Also what grok layouts become: `pattern` is searched for in each line."""
 
     pattern: Pattern
     field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "regex"
-    refusal: str = "line does not match the layout"
-    shape: str = LINES
+    mismatch_reason: str = "line does not match the layout"
+    framing: str = LINES
 
     @property
     def needs_look_around(self) -> bool:
         return self.pattern.needs_look_around
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
-        lines = cut_text(chunks)
-        if not self.pattern.repeats_groups:
-            return lines
-        return (refuse_longer(cut, MAX_REPEATED_BYTES) for cut in lines)
+        lines = cut_lines(chunks)
+        if self.pattern.repeats_groups:
+            lines = (reject_longer(cut, MAX_REPEATED_BYTES) for cut in lines)
+        return map(reject_separators, lines)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         return table_names(self.pattern.names, self.field_map)
@@ -66,15 +66,16 @@ class Regex:
             raw, [search_pass(self.pattern)], self.pattern.names, names, self.field_map, nested=nested
         )
 
-    def refusals(self, raw: pa.Array) -> pa.Array:
-        separators = separator_refusals(raw)
-        return _refuse_repetitions(raw, separators) if self.pattern.repeats_groups else separators
+    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
+        cut = super().cut_again(raw, position)
+        return reject_separators(_reject_repetitions(cut) if self.pattern.repeats_groups else cut)
 
 
-def _refuse_repetitions(raw: pa.Array, reasons: pa.Array) -> pa.Array:
-    """Lines that another layout refused whole, so unlike those of `refuse_longer` they are not cut off."""
-    is_long = pc.greater(pc.binary_length(raw), MAX_REPEATED_BYTES)
-    return pc.if_else(is_long, "line is too long for a layout that repeats groups", reasons)
+def _reject_repetitions(cut: Cut) -> Cut:
+    """Lines that another layout rejected whole: unlike those of `reject_longer`, all their text is kept."""
+    is_long = pc.greater(pc.binary_length(cut.raw), MAX_REPEATED_BYTES)
+    reason = "line is too long for a layout that repeats groups"
+    return replace(cut, reason=pc.if_else(is_long, reason, cut.reason))
 
 
 def make(config: FormatConfig) -> Regex:

@@ -98,14 +98,14 @@ def text_fields(
         is_missing = part.isin("", null_token) if null_token else part == ""
         return F.when(~is_missing, part)
 
-    shapes = {field.name: field.dataType for field in nested.fields} if nested else {}
+    types = {field.name: field.dataType for field in nested.fields} if nested else {}
 
     def member(name: str) -> Column:
         values = [value(number) for number in slots.get(field_map.get(name, name), [])]
         text = F.coalesce(*values) if values else F.lit(None).cast("string")
-        shape = shapes.get(name, StringType())
-        is_text = isinstance(shape, StringType)
-        return (text if is_text else F.from_json(text, cast("StructType", shape))).alias(name)
+        type_ = types.get(name, StringType())
+        is_text = isinstance(type_, StringType)
+        return (text if is_text else F.from_json(text, cast("StructType", type_))).alias(name)
 
     # Spark evaluates an expression once only if it stands twice where it is evaluated for every row; what it
     # sees inside the branch of a condition it computes again for each field. So the test reads `parts` twice.

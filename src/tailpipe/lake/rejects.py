@@ -18,7 +18,8 @@ from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import PREFIX_LENGTH, Flags, Numbers
 from tailpipe.lake.facts import ArtifactSlot, RejectsFact
 from tailpipe.lake.paths import rejects_path
-from tailpipe.tables.standard import ENTRY, POSITION, RAW, REASON
+from tailpipe.records import ReasonCode
+from tailpipe.tables.standard import CODE, ENTRY, POSITION, RAW, REASON
 
 # Of each reading of an artifact so many rejects are kept one by one, and so many bytes of their text: a small packed
 # file can hold millions of lines. The others are one row that counts them.
@@ -42,8 +43,19 @@ REJECTS_SCHEMA = pa.schema(
         ("reason", pa.string()),
         ("rejected_at", pa.timestamp("us")),
         ("records", pa.int64()),
+        ("code", pa.string()),
     ]
 )
+# How reasons read before they had a code.
+_OLD_REASONS = {
+    ReasonCode.TOO_LONG: r"(?:line|record) is [0-9,]+ bytes, the limit is [0-9,]+",
+    ReasonCode.NO_RECORDS: r"document has no list at .*|document cannot be read: .*",
+    ReasonCode.OTHER_HEADER: r"line has [0-9]+ values, the header has [0-9]+"
+    r"|the header of its file names none of the fields .*",
+    ReasonCode.NOT_KEPT: r"[0-9,]+ more rejects of this artifact were only counted; .*",
+    ReasonCode.NOT_READ: r"[0-9,]+ bytes behind the end of .* were not read",
+    ReasonCode.CONTROL_CHARACTER: r"line holds the control character 0x01",
+}
 
 
 def write_rejects(address: TableAddress, partition: str, rows: pa.Table, unit: str) -> RejectsFact:
@@ -65,14 +77,27 @@ def records_in(rows: pa.Table) -> int:
 
 
 def read_rejects(address: TableAddress, path: str, columns: list[str] | None = None) -> pa.Table:
+    columns = columns or REJECTS_SCHEMA.names
     # One file, not a dataset: its path must not be taken for a hive path.
     with pq.ParquetFile(path, filesystem=address.files) as file:
-        stored = file.schema_arrow.names
-        rows = file.read(columns=columns and [name for name in columns if name in stored])
-    if "records" in stored or (columns and "records" not in columns):
-        return rows
+        stored = set(file.schema_arrow.names)
+        told = {"reason"} if "code" in columns and "code" not in stored else set()
+        rows = file.read(columns=sorted({*columns} & stored | told))
     # Lakes of before there was a limit have a row for every record.
-    return rows.append_column("records", pa.repeat(pa.scalar(1, pa.int64()), file.metadata.num_rows))
+    if "records" not in stored:
+        rows = rows.append_column("records", pa.repeat(pa.scalar(1, pa.int64()), file.metadata.num_rows))
+    if told:
+        rows = rows.append_column("code", codes_of(rows.column("reason")))
+    return rows.select(columns)
+
+
+def codes_of(reasons: Any) -> Any:
+    """The codes of reasons that were stored without: null where a record can be tried again."""
+    codes = pa.nulls(len(reasons), pa.string())
+    for code, text in _OLD_REASONS.items():
+        is_such = pc.fill_null(pc.match_substring_regex(reasons, f"(?s)^(?:{text})$"), False)
+        codes = pc.if_else(is_such, code, codes)
+    return codes
 
 
 def has_prefix(ids: Any, prefixes: Iterable[str]) -> Any:
@@ -131,6 +156,8 @@ class Quarantine:
                 _short(batch.column(REASON)),
                 pa.repeat(pa.scalar(self.rejected_at, pa.timestamp("us")), len(ids)),
                 pa.repeat(pa.scalar(1, pa.int64()), len(ids)),
+                # What only the engine or an expression could tell is about a value.
+                pc.fill_null(batch.column(CODE), ReasonCode.BAD_VALUE),
             ],
             schema=REJECTS_SCHEMA,
         )
@@ -177,6 +204,7 @@ class Quarantine:
                 f"{counted:,} more rejects of this artifact were only counted; the first: {row['reason']}"
             )
             row |= {"raw": (row["raw"] or "")[:_MOST_EXAMPLE], "reason": reason, "records": counted}
+            row["code"] = ReasonCode.NOT_KEPT
             self._keep(pa.Table.from_pylist([row], REJECTS_SCHEMA), np.array([slot]))
 
     def finish(self) -> list[RejectsFact]:

@@ -56,7 +56,7 @@ MAX_OPEN_FILES = 64
 MIN_SLICE_ROWS = 64
 MAX_PICKED_KEYS = 32
 _DAY_MICROSECONDS = 86_400_000_000
-_HELD_BATCHES = 4
+_BUFFERED_BATCHES = 4
 _EPOCH = date(1970, 1, 1)
 _FIRST_MOMENT = np.int64(-(2**63))
 _LAST_MOMENT = np.int64(2**63 - 1)
@@ -126,7 +126,7 @@ class _Task:
     buffer_bytes: dict[_Folder, int] = field(default_factory=dict)
     open_files: dict[_Folder, DataFile] = field(default_factory=dict)
     limit: FolderLimit = field(default_factory=FolderLimit)
-    refused: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
     batch_bytes: int = 0
 
     def __post_init__(self) -> None:
@@ -238,10 +238,10 @@ class _Task:
             unit_and_index, day = divmod(key, span)
             unit, index = divmod(unit_and_index, len(indexes))
             folder = _Folder(self.units[unit], indexes[index], first_day + day)
-            if folder.unit in self.refused:
+            if folder.unit in self.failed:
                 continue
             if not self.limit.admits(*astuple(folder)):
-                self._refuse(folder.unit)
+                self._fail(folder.unit)
                 continue
             self.buffers.setdefault(folder, []).append(part)
             self.buffer_bytes[folder] = self.buffer_bytes.get(folder, 0) + part.nbytes
@@ -249,12 +249,12 @@ class _Task:
 
     def _make_room(self) -> None:
         """The largest go first. A slice keeps its whole batch in memory, so that now and then all of them go."""
-        if self.batch_bytes > _HELD_BATCHES * self.job.buffer_max_bytes:
+        if self.batch_bytes > _BUFFERED_BATCHES * self.job.buffer_max_bytes:
             self._flush_all()
-        held = sum(self.buffer_bytes.values())
-        while held > self.job.buffer_max_bytes:
+        size_bytes = sum(self.buffer_bytes.values())
+        while size_bytes > self.job.buffer_max_bytes:
             largest = max(self.buffer_bytes, key=self.buffer_bytes.__getitem__)
-            held -= self.buffer_bytes[largest]
+            size_bytes -= self.buffer_bytes[largest]
             self._flush(largest)
 
     def _per_slot(self, slots: Numbers) -> Numbers:
@@ -303,9 +303,9 @@ class _Task:
         constant = values.take(pa.array(slots))
         return constant if own is None else pc.coalesce(own, constant)
 
-    def _refuse(self, unit: str) -> None:
+    def _fail(self, unit: str) -> None:
         """The unit fails with a sentence and leaves no file; the others of the job go on."""
-        self.refused[unit] = self.limit.message(unit, self.job.index_column)
+        self.failed[unit] = self.limit.message(unit, self.job.index_column)
         for folder in [folder for folder in self.buffers if folder.unit == unit]:
             del self.buffers[folder], self.buffer_bytes[folder]
         for folder in [folder for folder in self.open_files if folder.unit == unit]:
@@ -360,9 +360,9 @@ class _Task:
         touched = np.flatnonzero(self.stored + self.outside + self.rejected)
         self.facts += [self._rows_fact(k) for k in touched.tolist()]
         self.facts += [
-            ErrorFact(k, self.refused[self.job.slots[k].unit])
+            ErrorFact(k, self.failed[self.job.slots[k].unit])
             for k in np.flatnonzero(self.stored).tolist()
-            if self.job.slots[k].unit in self.refused
+            if self.job.slots[k].unit in self.failed
         ]
         return self.facts
 
@@ -396,7 +396,7 @@ def _slots(batch: pa.RecordBatch) -> Numbers:
 
 
 def _microseconds(column: pa.Array) -> Numbers:
-    """Zero where there is no time; such rows are refused."""
+    """Zero where there is no time; such rows are rejected."""
     values: Numbers = column.cast(pa.int64()).fill_null(0).to_numpy()
     return values
 

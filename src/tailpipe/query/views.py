@@ -28,6 +28,7 @@ REJECT_COLUMNS = (
     ("reason", "VARCHAR"),
     ("rejected_at", "TIMESTAMP"),
     ("records", "BIGINT"),
+    ("code", "VARCHAR"),
 )
 
 # Words with which SQL reaches tables without naming them: all tables are opened then.
@@ -223,10 +224,10 @@ def _rejects(files: Sequence[str], restriction: Restriction) -> str:
         return f"{select} WHERE false"
     paths = ", ".join(map(quote_text, files))
     condition = restriction.partition_condition()
-    # Lakes of before there was a limit have a row for every record.
+    # Files of before have a row for every record, and no codes.
     every = (
         f"FROM read_parquet([{paths}], union_by_name = true) "
-        "UNION ALL BY NAME SELECT NULL::BIGINT AS records WHERE false"
+        "UNION ALL BY NAME SELECT NULL::BIGINT AS records, NULL::VARCHAR AS code WHERE false"
     )
     scan = f"{select} FROM (SELECT * REPLACE (coalesce(records, 1) AS records) FROM ({every}))"
     return f"{scan} WHERE {condition}" if condition else scan

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, BinaryIO, cast
 
 from tailpipe.errors import ArtifactError
-from tailpipe.formats.lines import unread_reason
 from tailpipe.sources.decompress import (
     CHUNK_BYTES,
     ChunkReader,
@@ -95,7 +94,7 @@ def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry | Unrea
     for trailing in plain.trailing:
         if trailing.size_bytes:
             where = f"behind the end of the {trailing.kind} data"
-            yield Unread(entry, trailing.head, unread_reason(trailing.size_bytes, where))
+            yield _unread(entry, trailing, where)
 
 
 def _packed(plain: Plain, file: IO[bytes], entry: str) -> Iterator[Entry | Unread]:
@@ -203,9 +202,12 @@ def _behind_tar(archive: tarfile.TarFile, entry: str | None) -> Iterator[Unread]
         if trailing.size_bytes or chunk.strip(b"\x00"):
             trailing.see((chunk if trailing.size_bytes else chunk.lstrip(b"\x00"),))
     if trailing.size_bytes:
-        yield Unread(
-            entry, trailing.head, unread_reason(trailing.size_bytes, "behind the end of the tar archive")
-        )
+        yield _unread(entry, trailing, "behind the end of the tar archive")
+
+
+def _unread(entry: str | None, trailing: Trailing, where: str) -> Unread:
+    reason = f"{trailing.size_bytes:,} bytes {where} are of another kind and were not read"
+    return Unread(entry, trailing.head, reason)
 
 
 def _check_sparse(name: str, member: tarfile.TarInfo) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import msgspec
 import numpy as np
@@ -12,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.errors import TailpipeError, system_message
-from tailpipe.formats.format import DOCUMENT, LINES, Cut, Format, is_whole_line
-from tailpipe.formats.lines import refused
-from tailpipe.formats.text import MAX_RECORD_BYTES, valid_utf8
+from tailpipe.formats.format import LINES, Cut, Format
+from tailpipe.formats.lines import rejected
+from tailpipe.formats.text import MAX_RECORD_BYTES
 from tailpipe.records import (
     CLOSING_POSITION,
     UNREAD_POSITION,
@@ -22,6 +21,7 @@ from tailpipe.records import (
     Failed,
     Mark,
     Reading,
+    ReasonCode,
     encode_closing,
     record_batch,
 )
@@ -58,13 +58,12 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
     rows, last_position, count = 0, 0, _ByteCount()
     try:
         with source.open(artifact) as stream:
-            content = open_content(stream, artifact, partial(is_whole_line, format))
+            content = open_content(stream, artifact, format.is_whole)
             for item in content.entries():
                 if isinstance(item, Unread):
                     rows += 1
-                    yield Piece(
-                        number, item.entry, refused(valid_utf8(item.head), UNREAD_POSITION, item.reason)
-                    )
+                    cut = rejected(item.head, UNREAD_POSITION, item.reason, ReasonCode.NOT_READ)
+                    yield Piece(number, item.entry, cut)
                     continue
                 entry, chunks = item
                 for cut in format.cut(count.over(chunks)):
@@ -76,17 +75,17 @@ def _pieces(source: Source, format: Format, number: int, artifact: Artifact) -> 
     except Exception as error:
         yield _closing(number, Failed(_sentence(artifact, error)))
         return
-    end = _end_mark(content, getattr(format, "shape", DOCUMENT), last_position)
+    end = _end_mark(content, format.framing, last_position)
     size_bytes = count.total if content.plain.archive else end.offset - content.start.offset
     yield _closing(number, Reading(rows, size_bytes, end, content.waiting_bytes, content.is_restarted))
 
 
-def _end_mark(content: Content, shape: str, last_position: int) -> Mark:
+def _end_mark(content: Content, framing: str, last_position: int) -> Mark:
     """A last line without its end counts as open where it gave one record, which can be replaced."""
     end = content.watch.mark()
     if end.offset == content.start.offset:
         return end
-    is_a_record = shape == LINES and last_position == end.position and not content.plain.archive
+    is_a_record = framing == LINES and last_position == end.position and not content.plain.archive
     return (
         end
         if is_a_record and end.open_bytes <= MAX_RECORD_BYTES
@@ -159,6 +158,7 @@ def _batch(pieces: list[Piece]) -> pa.RecordBatch:
             "entry": _entries(pieces, counts),
             "position": pa.concat_arrays([piece.cut.position for piece in pieces]),
             "reason": pa.concat_arrays([piece.cut.reason for piece in pieces]),
+            "code": _texts([piece.cut.code for piece in pieces], counts),
             "original": _texts([piece.cut.original for piece in pieces], counts),
             "extra": _texts([piece.cut.extra for piece in pieces], counts),
         }

@@ -45,7 +45,7 @@ TP_COLUMNS: tuple[Column, ...] = (
 # What goes through the engine beside a row's columns. Names with tp_ are kept for common columns, so that neither
 # a column of a table nor a field of a log can have one of these.
 ARTIFACT, ENTRY, POSITION = PLACE = ("tp_artifact", "tp_entry", "tp_position")
-REASON, RAW = "tp_reason", "tp_raw"
+REASON, CODE, RAW = "tp_reason", "tp_code", "tp_raw"
 TP_TIMESTAMP = "tp_timestamp"
 EXTRA, ORIGINAL = "tp_extra", "tp_original"
 TP_NAMES = frozenset(column.name for column in TP_COLUMNS)

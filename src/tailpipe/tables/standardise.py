@@ -1,4 +1,4 @@
-"""Records become rows of a table: parse, read columns, fill tp_ columns, refuse bad rows.
+"""Records become rows of a table: parse, read columns, fill tp_ columns, reject bad rows.
 
 Each step takes rows and gives rows, uses native functions only and runs nothing. Rows whose position is negative
 are the reader's closing rows; they pass through untouched. What users' expressions compute is added by the writer;
@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tailpipe.formats.format import TEXT, Format
+from tailpipe.records import ReasonCode
 from tailpipe.tables.computing import INDEX, NOTHING, Computing, sent_field
 from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path, text_sql
 from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import (
+    CODE,
     EXTRA,
     ORIGINAL,
     PLACE,
@@ -34,7 +36,7 @@ from tailpipe.tables.values import ColumnValue, column_value
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-REFUSED_BECAUSE = "tp_refused_because"
+_REJECTED_BECAUSE = "tp_rejected_because"
 
 # A day at each end of what dates can say is left out, so that rounding and zones never lead beyond.
 _OUT_OF_RANGE = (
@@ -84,18 +86,14 @@ def filled_columns(recipe: Recipe) -> tuple[str, ...]:
         if column.name in recipe.computed or _is_present(column, recipe)
     ]
     standard = [name for name in recipe.table.standard if name not in own and name not in WRITER_COLUMNS]
-    may_have_more = recipe.fields is None or recipe.format.shape == TEXT
+    may_have_more = recipe.fields is None or recipe.format.framing == TEXT
     extra = [EXTRA] if may_have_more or _unread_fields(recipe) else []
     return tuple(dict.fromkeys([*present, *standard, *extra, "tp_timestamp"]))
 
 
 def reading_format(recipe: Recipe) -> Format:
-    """The format for readers: one that finds what no column reads is told what columns do read."""
-    with_members = getattr(recipe.format, "with_members", None)
-    if with_members is None:
-        return recipe.format
-    made: Format = with_members(record_shape(_columns(recipe), recipe.computing.fields).wanted())
-    return made
+    """The format for readers, told what columns read."""
+    return recipe.format.with_members(record_shape(_columns(recipe), recipe.computing.fields).wanted())
 
 
 def _unread_fields(recipe: Recipe) -> tuple[str, ...]:
@@ -125,7 +123,7 @@ def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> Dat
     fields = recipe.format.fields(
         F.col("raw"), list(dict.fromkeys([*shape.members, *_unread_fields(recipe)])), nested
     )
-    beside = (*PLACE, REASON, RAW, ORIGINAL, EXTRA)
+    beside = (*PLACE, REASON, CODE, RAW, ORIGINAL, EXTRA)
     return records.select(
         fields.alias(RECORD), *(F.col(name.removeprefix("tp_")).alias(name) for name in beside)
     )
@@ -134,14 +132,16 @@ def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> Dat
 def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
     shape = record_shape(present, recipe.computing.fields)
     values = {column.name: _value(column, recipe, shape) for column in present}
-    complaints = [complaint for value in values.values() for complaint in value.complaints]
-    reasons = [REASON, f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.refusal)} END"]
-    if complaints:
-        reasons.append(f"nullif(concat_ws('; ', {', '.join(complaints)}), '')")
+    bad_values = [reason for value in values.values() for reason in value.reasons]
+    reasons = [REASON, f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.mismatch_reason)} END"]
+    if bad_values:
+        reasons.append(f"nullif(concat_ws('; ', {', '.join(bad_values)}), '')")
+    is_unreadable = f"{REASON} IS NOT NULL OR {RECORD} IS NULL"
     return parsed.selectExpr(
         *(_aliased(_sql(column, values), column.name) for column in _columns(recipe)),
         *PLACE,
         f"CASE WHEN {POSITION} >= 0 THEN coalesce({', '.join(reasons)}) END AS {REASON}",
+        f"coalesce({CODE}, CASE WHEN {is_unreadable} THEN '{ReasonCode.UNREADABLE}' END) AS {CODE}",
         RAW,
         ORIGINAL,
         f"{_extra_sql(recipe)} AS {EXTRA}",
@@ -193,6 +193,7 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
         *index,
         *PLACE,
         REASON,
+        CODE,
         RAW,
         ORIGINAL,
         EXTRA,
@@ -201,11 +202,11 @@ def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:
 
 
 def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
-    """The closing select states the schema; a row that lacks a required value is refused here."""
+    """The closing select states the schema; a row that lacks a required value is rejected here."""
     checks = _required_checks(recipe)
     reason = f"CASE WHEN {POSITION} >= 0 THEN coalesce({', '.join([REASON, *checks])}) END"
-    checked = rows.selectExpr("*", f"{reason} AS {REFUSED_BECAUSE}").drop(REASON)
-    is_no_row = f"{POSITION} < 0 OR {REFUSED_BECAUSE} IS NOT NULL"
+    checked = rows.selectExpr("*", f"{reason} AS {_REJECTED_BECAUSE}").drop(REASON)
+    is_no_row = f"{POSITION} < 0 OR {_REJECTED_BECAUSE} IS NOT NULL"
     # The writer can still reject a row whose required columns it computes.
     raw = f"coalesce({ORIGINAL}, {RAW})"
     kept = raw if recipe.computing.required else f"CASE WHEN {is_no_row} THEN {raw} END"
@@ -213,7 +214,8 @@ def _finish(rows: DataFrame, recipe: Recipe) -> DataFrame:
         *(_column(name) for name in _sent_columns(recipe)),
         *(["tp_index"] if recipe.index_column and not recipe.is_index_computed else []),
         *PLACE,
-        f"{REFUSED_BECAUSE} AS {REASON}",
+        f"{_REJECTED_BECAUSE} AS {REASON}",
+        CODE,
         f"{kept} AS {RAW}",
         *_sent_fields(recipe),
     )

@@ -16,10 +16,10 @@ _SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class ColumnValue:
-    """`complaints` are Spark SQL texts, null unless the value is bad."""
+    """`reasons` are Spark SQL texts, null unless the value is bad."""
 
     sql: str
-    complaints: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 def column_value(column: Column, shape: Shape, null_if: Sequence[str] = ()) -> ColumnValue:
@@ -35,30 +35,30 @@ def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...
     type_ = parse_type(column.type)
     text = field_sql(shape, path)
     if not isinstance(type_, Scalar):
-        return ColumnValue(_typed_items(text, type_), _item_complaints(label, text, type_))
+        return ColumnValue(_typed_items(text, type_), _item_reasons(label, text, type_))
     text = _nulled(text, (*null_if, *column.null_if))
     if type_.name == "JSON" and len(path) == 1:
         return ColumnValue(text)  # the writer makes sure of it, without a copy
     value = scalar(text, type_)
-    complaints = () if value == text or type_.name == "JSON" else (complaint(label, text, value, type_),)
+    reasons = () if value == text or type_.name == "JSON" else (bad_value_reason(label, text, value, type_),)
     if column.default is not None:
         value = f"coalesce({value}, {literal(column.default)})"
         if len(path) > 1:
             value = f"CASE WHEN {field_sql(shape, path[:-1])} IS NOT NULL THEN {value} END"
-    return ColumnValue(value, complaints)
+    return ColumnValue(value, reasons)
 
 
 def _read_struct(
     column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...], label: str
 ) -> ColumnValue:
     parts: list[str] = []
-    complaints: list[str] = []
+    reasons: list[str] = []
     for member in column.members:
         value = _read(member, [*path, *source_path(member)], shape, null_if, f"{label}.{member.name}")
         parts.append(f"{literal(member.name)}, {value.sql}")
-        complaints += value.complaints
+        reasons += value.reasons
     # A struct of nothing but nulls is stored as null; saying so here would copy every member.
-    return ColumnValue(f"named_struct({', '.join(parts)})", tuple(complaints))
+    return ColumnValue(f"named_struct({', '.join(parts)})", tuple(reasons))
 
 
 def scalar(text: str, type_: Scalar) -> str:
@@ -67,7 +67,7 @@ def scalar(text: str, type_: Scalar) -> str:
     return scalar_from_text(text, type_)
 
 
-def complaint(label: str, text: str, value: str, type_: DataType) -> str:
+def bad_value_reason(label: str, text: str, value: str, type_: DataType) -> str:
     """Null, or a sentence: the text is there but is no value of the type."""
     shown = f"left({text}, {_SHOWN_CHARACTERS})"
     message = f"concat({literal(label + ' ')}, '\"', {shown}, '\" is not a valid {duckdb_type(type_)}')"
@@ -120,17 +120,17 @@ def _typed_items(sql: str, type_: DataType) -> str:
             return f"CASE WHEN {sql} IS NOT NULL THEN {struct} END"
 
 
-def _item_complaints(label: str, sql: str, type_: DataType) -> tuple[str, ...]:
+def _item_reasons(label: str, sql: str, type_: DataType) -> tuple[str, ...]:
     """Members of structs are told one by one, items of lists and maps together."""
     match type_:
         case Scalar():
             value = _typed_items(sql, type_)
-            return () if value == sql or type_.name == "JSON" else (complaint(label, sql, value, type_),)
-        case Struct(members):
-            inner = (
-                _item_complaints(f"{label}.{m.name}", f"{sql}.{quoted(m.name)}", m.type) for m in members
+            return (
+                () if value == sql or type_.name == "JSON" else (bad_value_reason(label, sql, value, type_),)
             )
-            return tuple(each for complaints in inner for each in complaints)
+        case Struct(members):
+            inner = (_item_reasons(f"{label}.{m.name}", f"{sql}.{quoted(m.name)}", m.type) for m in members)
+            return tuple(each for reasons in inner for each in reasons)
         case _:
             is_bad = _has_bad_item(sql, type_)
             message = literal(f"{label} is not a valid {duckdb_type(type_)}")

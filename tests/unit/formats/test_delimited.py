@@ -135,7 +135,9 @@ def test_what_the_csv_module_writes_comes_back(rows: list[list[str]], size: int)
         ('"a,b', None),
     ],
 )
-def test_records_with_too_few_or_too_many_values_are_refused(record: str, expected: list[str] | None) -> None:
+def test_records_with_too_few_or_too_many_values_are_rejected(
+    record: str, expected: list[str] | None
+) -> None:
     assert values(record, 2) == expected
 
 

@@ -45,7 +45,7 @@ def test_lines_are_told_apart_one_by_one() -> None:
     }
 
 
-def test_halves_that_are_whole_together_are_both_refused() -> None:
+def test_halves_that_are_whole_together_are_both_rejected() -> None:
     found = cut(jsonl.JsonLines(), b'{"a":[{"b":1}\n,{"c":2}]}\n{},{}\n')
     assert [reason is None for _, _, reason in found] == [False, False, False]
     found = cut(jsonl.JsonLines(), b'{"a":{"b":1}\n}\n{}{}\n{"x":1}\n')
@@ -115,7 +115,7 @@ def test_objects_on_lines_of_their_own_survive_a_broken_one() -> None:
     assert [(position, reason is None) for _, position, reason in found] == [(1, True), (2, False), (3, True)]
 
 
-def test_members_that_are_no_objects_are_refused_in_place() -> None:
+def test_members_that_are_no_objects_are_rejected_in_place() -> None:
     found = cut(json_document.JsonDocument("r"), b'{"r":[1,{"a":1},null]}')
     refusal = "record is not a JSON object"
     assert found == [("1", 1, refusal), ('{"a":1}', 2, None), ("null", 3, refusal)]
@@ -136,7 +136,7 @@ def test_broken_bytes_and_byte_order_marks() -> None:
     assert cut(json_document.JsonDocument("r"), utf16) == [('{"a":"é"}', 1, None)]
 
 
-def test_batches_stay_small_and_a_huge_record_is_refused() -> None:
+def test_batches_stay_small_and_a_huge_record_is_rejected() -> None:
     big = b'{"a":"' + b"x" * MAX_RECORD_BYTES + b'"}'
     small = b'{"a":"' + b"y" * 1_000_000 + b'"}'
     document = b'{"r":[' + b",".join([small] * 9 + [big, small]) + b"]}"

@@ -1,4 +1,4 @@
-"""Which JSON records are rewritten before an engine reads them, how, and why some are refused."""
+"""Which JSON records are rewritten before an engine reads them, how, and why some are rejected."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_odd_records_are_rewritten_and_the_rest_is_set_aside(line: str, text: st
         ("[" * 5000, "JSON is nested too deeply"),
     ],
 )
-def test_refused_records_tell_the_true_reason(line: str, reason: str) -> None:
+def test_rejected_records_tell_the_true_reason(line: str, reason: str) -> None:
     assert settled(line)[2] == reason
 
 
@@ -151,7 +151,7 @@ def test_compact_text_is_the_same_value(text: str) -> None:
     )
 
 
-def test_a_name_in_a_map_that_one_engine_cannot_read_is_refused() -> None:
+def test_a_name_in_a_map_that_one_engine_cannot_read_is_rejected() -> None:
     wanted = Wanted(STRUCT, (("m", Wanted(MAP, item=Wanted())),))
     lines = [f'{{"m":{{"{"x" * length}":1}}}}\n' for length in (50_000, 50_001)]
     (cut,) = JsonLines().with_members(wanted).cut(iter(["".join(lines).encode()]))

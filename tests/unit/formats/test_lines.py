@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tailpipe.formats import text
 from tailpipe.formats.format import Cut
-from tailpipe.formats.lines import cut_lines, cut_text, refuse_longer
+from tailpipe.formats.lines import cut_lines, reject_longer, reject_separators
 
 
 def rows(cuts: Iterator[Cut]) -> list[tuple[str, int, str | None]]:
@@ -59,7 +59,7 @@ def test_a_line_comes_out_as_it_went_in(line: str) -> None:
     assert [row[0] for row in lines(f"{line}\n".encode())] == ([line] if line else [])
 
 
-def test_a_line_over_the_limit_is_one_refused_record() -> None:
+def test_a_line_over_the_limit_is_one_rejected_record() -> None:
     size = text.MAX_RECORD_BYTES * 2 + 5
     chunk = b"x" * (1 << 20)
     pieces = [b"first\n", *[chunk] * 16, b"x" * 5 + b"\nlast"]
@@ -85,15 +85,15 @@ def test_a_line_of_exactly_the_limit_is_kept() -> None:
     assert [(len(raw), reason) for raw, _, reason in lines(data + b"\n")] == [(len(data), None)]
 
 
-def test_the_field_separator_is_refused_where_fields_are_split_by_it() -> None:
-    found = rows(cut_text(iter([b"a\nb\x01c\nd\n"])))
+def test_the_field_separator_is_rejected_where_fields_are_split_by_it() -> None:
+    found = rows(map(reject_separators, cut_lines(iter([b"a\nb\x01c\nd\n"]))))
     assert [reason for _, _, reason in found] == [None, "line holds the control character 0x01", None]
 
 
-def test_lines_over_a_limit_are_refused_and_keep_their_beginning() -> None:
+def test_lines_over_a_limit_are_rejected_and_keep_their_beginning() -> None:
     long = "é" * 50_000
     (cut,) = cut_lines(iter([f"a\n{long}\nb\n".encode()]))
-    first, second, third = rows(iter([refuse_longer(cut, 70_000)]))
+    first, second, third = rows(iter([reject_longer(cut, 70_000)]))
     assert (first, third) == (("a", 1, None), ("b", 3, None))
     assert second == ("é" * 32_768, 2, "line is 100,000 bytes, the limit is 70,000")
-    assert refuse_longer(cut, 100_000).reason.null_count == 3
+    assert reject_longer(cut, 100_000).reason.null_count == 3

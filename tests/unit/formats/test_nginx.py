@@ -73,7 +73,7 @@ def test_a_quote_inside_a_value_is_found_by_the_second_pass() -> None:
     assert parse('"$http_referer" "$host"', '"a"b" "c"') == {"http_referer": 'a"b', "host": "c"}
 
 
-def test_a_line_that_is_none_is_refused() -> None:
+def test_a_line_that_is_none_is_rejected() -> None:
     assert parse(nginx.COMBINED, "garbage") is None
 
 

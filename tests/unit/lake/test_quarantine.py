@@ -19,8 +19,9 @@ from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.dropping import drop_rejects
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import Failure, KnownArtifact
-from tailpipe.lake.quarantine import count_reasons, files_by_partition, find_rejects
+from tailpipe.lake.quarantine import count_reasons, files_by_partition, find_rejects, read_file
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
+from tailpipe.records import is_final
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -165,3 +166,26 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
         count_reasons(TableAddress(str(location)), [path])
     with pytest.raises(LakeError, match="No row was removed"):
         drop_rejects(Lake(str(tmp_path)), "app_log", "one")
+
+
+def test_files_of_before_codes_are_judged_by_their_reasons(tmp_path: Path) -> None:
+    address = TableAddress(str(tmp_path))
+    reasons = [
+        "line is 9,000,000 bytes, the limit is 8,388,608",
+        "line holds the control character 0x01",
+        "12 bytes behind the end of the gzip data are of another kind and were not read",
+        'the first: "line is 9 bytes, the limit is 8"',
+        "3 more rejects of this artifact were only counted; the first: bad\nand worse",
+    ]
+    made = [reject(number, reason) for number, reason in enumerate(reasons)]
+    old = pa.Table.from_pylist(made, schema=REJECTS_SCHEMA).drop_columns(["code", "records"])
+    path = write_rejects(address, "one", old.append_column("records", pa.array([1] * 5)), "u").path
+    found = read_file(address, path, ["id", "code"])
+    assert found.column_names == ["id", "code"]
+    expected = ["too_long", "control_character", "not_read", None, "not_kept"]
+    assert found.column("code").to_pylist() == expected
+    assert is_final(found.column("code")).to_pylist() == [code is not None for code in expected]
+    whole = read_file(address, path)
+    assert whole.schema.equals(REJECTS_SCHEMA)
+    again = write_rejects(address, "one", whole, "u").path
+    assert read_file(address, again).equals(whole)

@@ -203,10 +203,11 @@ def test_a_restricted_view_opens_only_the_files_it_needs(
     assert "Scanning Files: 2/15" in plan
 
 
-def reject_file(folder: Path, table: str, partition: str) -> str:
-    names = [name for name, _ in REJECT_COLUMNS]
+def reject_file(folder: Path, table: str, partition: str, *more: object) -> str:
+    """`more` are the values of columns that files of before did not have."""
+    names = [name for name, _ in REJECT_COLUMNS][: 10 + len(more)]
     place = ["id7", table, partition, "files", "a.log", None, 7]
-    values = [*place, "raw line", "line does not match", datetime(2024, 1, 1), 1]  # noqa: DTZ001
+    values = [*place, "raw line", "line does not match", datetime(2024, 1, 1), *more]  # noqa: DTZ001
     rejects = pa.table({name: [value] for name, value in zip(names, values, strict=True)})
     path = folder / f"{table}.{partition}.parquet"
     pq.write_table(rejects, path)
@@ -214,16 +215,30 @@ def reject_file(folder: Path, table: str, partition: str) -> str:
 
 
 def test_rejects(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
-    lake = lake_of(
-        reject_files=(reject_file(tmp_path, "events", "prod"), reject_file(tmp_path, "other", "dev"))
+    files = (
+        reject_file(tmp_path, "events", "prod", 1, "unreadable"),
+        reject_file(tmp_path, "other", "dev", 3, "not_kept"),
     )
     sql = "select * from tailpipe.rejects order by table_name"
+    lake = lake_of(reject_files=files)
     assert rows(connection, lake, sql, Restriction(partitions=patterns("events.*"))) == [
         (
             *("id7", "events", "prod", "files", "a.log", None, "7"),
-            *("raw line", "line does not match", "2024-01-01 00:00:00", "1"),
+            *("raw line", "line does not match", "2024-01-01 00:00:00", "1", "unreadable"),
         )
     ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_rejects_of_before(connection: duckdb.DuckDBPyConnection, tmp_path: Path, count: int) -> None:
+    files = (
+        reject_file(tmp_path, "events", "a"),
+        reject_file(tmp_path, "events", "b", 3),
+        reject_file(tmp_path, "events", "c", 1, "unreadable"),
+    )
+    sql = "select partition, records, code from tailpipe.rejects order by partition"
+    expected = [("a", "1", None), ("b", "3", None), ("c", "1", "unreadable")]
+    assert rows(connection, lake_of(reject_files=files[:count]), sql) == expected[:count]
 
 
 def test_without_rejects_the_view_is_empty_and_typed(connection: duckdb.DuckDBPyConnection) -> None:

@@ -21,8 +21,7 @@ from test_entries import COMPRESS, TEXT, Forward, read, tar, zipped
 from tailpipe.config.values import FormatConfig, SourceConfig
 from tailpipe.errors import ArtifactError
 from tailpipe.formats import jsonl
-from tailpipe.formats.lines import is_cut_off
-from tailpipe.records import decode_closing
+from tailpipe.records import ReasonCode, decode_closing
 from tailpipe.sources import entries as entries_module
 from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.decompress import read_chunks
@@ -191,4 +190,4 @@ def test_garbage_is_one_reject_that_no_retry_takes_for_a_record(tmp_path: Path) 
         ('{"a": 3}\n', 0, False),
     ]
     assert getattr(decode_closing(closing["raw"]), "rows", None) == 3
-    assert is_cut_off(pa.array([records[-1]["reason"]])).to_pylist() == [True]
+    assert ReasonCode(records[-1]["code"]).is_final
