@@ -153,6 +153,12 @@ def subtract(window: Window, covered: Iterable[Window]) -> tuple[Window, ...]:
     return tuple(part for part in missing if not part.is_empty)
 
 
+def without(windows: Iterable[Window], covered: Iterable[Window]) -> tuple[Window, ...]:
+    """What of the windows is not covered."""
+    covers = merge(covered)
+    return tuple(part for window in windows for part in subtract(window, covers))
+
+
 def _months_before(moment: datetime, months: int) -> datetime:
     if months == 0:
         return moment

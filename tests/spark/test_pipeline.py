@@ -492,8 +492,9 @@ def test_text_of_any_kind_survives(place: Place) -> None:
 
 def test_the_manifest_of_a_commit_tells_what_was_collected(place: Place) -> None:
     from tailpipe.lake.address import TableAddress
+    from tailpipe.lake.known import Artifacts
     from tailpipe.lake.log import manifest_paths
-    from tailpipe.lake.manifest import read_manifest
+    from tailpipe.lake.manifest_file import read_manifest
 
     path = place.write("app.jsonl", line("2024-06-01T00:00:00Z") * 3 + "bad\n")
     place.configure(APP)
@@ -502,7 +503,7 @@ def test_the_manifest_of_a_commit_tells_what_was_collected(place: Place) -> None
     address = TableAddress(location)
     name, of_the_run = manifest_paths(address, "one")
     manifest = read_manifest(address, name)
-    (record,) = manifest.artifacts
+    (record,) = Artifacts([manifest.rows]).known()
     assert (record.location, record.size_bytes) == (str(path), path.stat().st_size)
     assert (record.rows, record.stored, record.filtered, record.outside, record.rejected) == (4, 3, 0, 0, 1)
     assert [f"{location}/{file}" for file in manifest.header.files] == DeltaTable(location).file_uris()

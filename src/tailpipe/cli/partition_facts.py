@@ -24,11 +24,10 @@ def collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> d
     state = partition_states(lake, table, lambda name: name == partition).get(partition)
     if state is None:
         return {}
-    kept = [record for record in state.artifacts.known() if record.kept]
-    waiting = [record.location for record in kept if record.waiting_bytes]
+    artifacts = state.artifacts
     return {
-        "artifacts": len(kept),
-        "waiting_for_line_end": waiting,
+        "artifacts": int(artifacts.is_kept.sum()),
+        "waiting_for_line_end": artifacts.locations((artifacts.is_kept & artifacts.is_waiting).nonzero()[0]),
         "rejects": quarantined(lake, table, state),
         **_last_run(partition_runs(lake, table, partition)),
         "failed": [_failure(failure) for failure in state.failures],
@@ -38,14 +37,15 @@ def collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> d
 
 def last_endings(lake: Lake, table: str) -> dict[str, dict[str, Any]]:
     """By name of the partition: when the last run that left a record ended, and how many of its units failed."""
-    from tailpipe.lake.catalog import partition_endings
+    from tailpipe.lake.catalog import partition_states
 
     return {
         name: {
-            "last_run": ending.finished_at.isoformat(timespec="seconds"),
-            "last_run_failed": ending.failed or None,
+            "last_run": state.last_run.finished_at.isoformat(timespec="seconds"),
+            "last_run_failed": state.last_run.failed or None,
         }
-        for name, ending in partition_endings(lake, table).items()
+        for name, state in partition_states(lake, table).items()
+        if state.last_run
     }
 
 

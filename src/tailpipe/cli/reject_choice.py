@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from tailpipe.cli.asked_window import whole_window
 from tailpipe.cli.setup import Setup
 from tailpipe.errors import UsageError
-from tailpipe.lake.catalog import list_tables
-from tailpipe.lake.quarantine import files_by_partition
+from tailpipe.lake.catalog import list_tables, partition_states
 from tailpipe.partition_names import Key, matching
 from tailpipe.suggest import nearest
 from tailpipe.times import Window
@@ -19,8 +18,8 @@ def find_quarantine(setup: Setup) -> dict[Key, list[str]]:
     """Files of every partition that is configured or was collected."""
     found: dict[Key, list[str]] = {key: [] for key in (*setup.partitions, *setup.broken_partitions)}
     for table in list_tables(setup.lake):
-        by_partition = files_by_partition(setup.lake.table(table))
-        found |= {(table, partition): files for partition, files in by_partition.items()}
+        states = partition_states(setup.lake, table)
+        found |= {(table, partition): list(state.reject_files) for partition, state in states.items()}
     return found
 
 

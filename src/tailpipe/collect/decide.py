@@ -16,9 +16,9 @@ from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.extent import may_hold
 from tailpipe.lake.known import Key
 from tailpipe.lake.manifest import KnownArtifact, Windows
-from tailpipe.lake.state import PartitionState, without
+from tailpipe.lake.state import PartitionState
 from tailpipe.sources.artifact import SkipReason
-from tailpipe.times import Window, merge
+from tailpipe.times import Window, merge, without
 
 _ALL = (ALWAYS,)
 

@@ -15,7 +15,8 @@ from tailpipe.collect.windows import END_OF_TIME, claimed
 from tailpipe.errors import ConflictError
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import Failure, RunReport
-from tailpipe.lake.state import PartitionState, failed_day, without
+from tailpipe.lake.state import PartitionState
+from tailpipe.times import day_window, without
 
 KIND = "run"
 # So many manifests may have to be read to know a partition before a snapshot takes their place.
@@ -67,14 +68,22 @@ class Ending:
         )
 
     def _change(self) -> Change:
-        failed = [window for failure in self.outcome.failed if (window := failed_day(failure.label))]
+        failed = [day_window(failure.day) for failure in self.outcome.failed if failure.day]
         covered = {
             source: claimed(windows, failed, self.started_at)
             for source, windows in self.plan.asked.items()
             if source not in self.plan.unlisted
         }
         failures = tuple(
-            Failure(failure.label, failure.message, failure.artifacts, self.finished_at, self.run)
+            Failure(
+                failure.label,
+                failure.message,
+                failure.artifacts,
+                self.finished_at,
+                self.run,
+                failure.day,
+                failure.location,
+            )
             for failure in self.outcome.failed
         )
         return Change(
@@ -119,7 +128,7 @@ def snapshot(partition: str, run: str, state: PartitionState) -> Change:
         unit="",
         run=run,
         rejects=state.reject_files,
-        artifacts=tuple(state.artifacts.known()),
+        artifacts=state.artifacts,
         asked=state.asked,
         covered=state.claimed,
         failures=state.failures,

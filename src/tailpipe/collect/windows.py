@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from tailpipe.errors import UsageError
 from tailpipe.lake.extent import extent, lacks, may_hold
 from tailpipe.lake.manifest import KnownArtifact, Windows
-from tailpipe.lake.state import PartitionState, believed, without
-from tailpipe.times import Lookback, Window, merge, subtract
+from tailpipe.lake.state import PartitionState, believed
+from tailpipe.times import Lookback, Window, merge, subtract, without
 
 DEFAULT_LOOKBACK = Lookback(30, "d")
 DEFAULT_LATENESS = Lookback(2, "d")

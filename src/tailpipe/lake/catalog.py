@@ -12,7 +12,6 @@ from tailpipe.lake.address import Lake
 from tailpipe.partition_names import Key
 
 if TYPE_CHECKING:
-    from tailpipe.lake.manifest import RunReport
     from tailpipe.lake.state import PartitionState
 
 
@@ -64,12 +63,13 @@ def partition_names(lake: Lake, table: str) -> list[str]:
 def partition_states(
     lake: Lake, table: str, is_wanted: Callable[[str], bool] = lambda name: True
 ) -> dict[str, PartitionState]:
-    """What is known of each wanted partition, by its name. The log is read once for all.
+    """What is known of each wanted partition, by its name. The log is read once for all, and of manifests no artifact
+    before it is asked for.
 
     States for readers: they know no version, so nothing can be committed on top of them.
     """
     from tailpipe.lake.log import history_paths
-    from tailpipe.lake.manifest import read_manifest
+    from tailpipe.lake.manifest_file import read_manifest
     from tailpipe.lake.state import fold
 
     address = lake.table(table)
@@ -80,27 +80,11 @@ def partition_states(
     }
 
 
-def partition_endings(lake: Lake, table: str) -> dict[str, RunReport]:
-    """How the last run over each partition that came to its end did so. Reads no artifact."""
-    from tailpipe.lake.log import history_paths
-    from tailpipe.lake.manifest import read_header
-
-    address = lake.table(table)
-    found = {}
-    for name, paths in history_paths(address).items():
-        reports = (read_header(address, path).report for path in reversed(paths))
-        report = next((report for report in reports if report is not None), None)
-        if report is not None:
-            found[name] = report
-    return found
-
-
 def reject_files(lake: Lake, table: str) -> list[str]:
     """Absolute paths of the quarantine files that count: those that commits added and none took away."""
-    from tailpipe.lake.quarantine import files_by_partition
-
     address = lake.table(table)
-    return [address.path(path) for paths in files_by_partition(address).values() for path in paths]
+    states = partition_states(lake, table).values()
+    return [address.path(path) for state in states for path in state.reject_files]
 
 
 def _duckdb_type(metadata: Mapping[str, Any], key: str) -> str:

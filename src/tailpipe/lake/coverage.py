@@ -7,9 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
+import numpy as np
+
 from tailpipe.lake.extent import lacking
+from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact, Windows
-from tailpipe.lake.state import PartitionState, believed, failed_day
+from tailpipe.lake.row_folding import Numbers
+from tailpipe.lake.state import PartitionState, believed
 from tailpipe.times import Window, day_window, days, merge, midnight, subtract
 
 COLLECTED = "collected"
@@ -57,12 +61,12 @@ def cover(state: PartitionState, rows: Mapping[date, int], window: Window, now: 
 
 
 def failures_by_day(state: PartitionState) -> dict[date, Failure]:
-    return {day.start.date(): failure for failure in state.failures if (day := failed_day(failure.label))}
+    return {failure.day: failure for failure in state.failures if failure.day}
 
 
 def other_failures(state: PartitionState) -> tuple[Failure, ...]:
     """Of what belongs to no day: files without a date in their path, sources that could not be listed."""
-    return tuple(failure for failure in state.failures if failed_day(failure.label) is None)
+    return tuple(failure for failure in state.failures if failure.day is None)
 
 
 class _Judge:
@@ -81,11 +85,11 @@ class _Judge:
         self.gaps = {
             source: _gaps_by_day(covered.get(source, ()), window, self.newest) for source in self.sources
         }
-        records = [record for record in state.artifacts.known() if record.kept]
-        self.waiting = _waiting(records)
-        self.rejected = _rejected(records)
-        self.lacking = _lacking([record for record in state.artifacts.known() if not record.is_gone], window)
-        self.lost = _lacking([record for record in state.artifacts.known() if record.is_gone], window)
+        self.artifacts = state.artifacts
+        self.waiting = _waiting(state.artifacts)
+        self.rejected = _rejected(state.artifacts)
+        self.lacking = _lacking(state.artifacts, window, is_gone=False)
+        self.lost = _lacking(state.artifacts, window, is_gone=True)
 
     def days(self) -> tuple[Day, ...]:
         return tuple(self._day(day) for day in days(self.window))
@@ -118,10 +122,19 @@ class _Judge:
         if files:
             return PARTIAL, f"waiting for the end of the last line: {', '.join(files)}"
         if day in self.lacking:
-            return PARTIAL, f"not all rows of it are kept: {_names(self.lacking[day])}"
+            return PARTIAL, f"not all rows of it are kept: {self._names(self.lacking[day])}"
         if day in self.lost:
-            return PARTIAL, f"not all rows of it are kept, and gone from the source: {_names(self.lost[day])}"
+            return (
+                PARTIAL,
+                f"not all rows of it are kept, and gone from the source: {self._names(self.lost[day])}",
+            )
         return (COLLECTED if self.rows.get(day) else EMPTY), None
+
+    def _names(self, parts: Sequence[Numbers]) -> str:
+        count = sum(map(len, parts))
+        first = np.sort(np.concatenate([rows[:_MAX_NAMES] for rows in parts]))[:_MAX_NAMES]
+        more = f" and {count - _MAX_NAMES:,} more" if count > _MAX_NAMES else ""
+        return ", ".join(self.artifacts.locations(first)) + more
 
     def _gaps(self, day: date) -> dict[str, Windows]:
         """What is not covered of the day, by source; sources that covered it are left out."""
@@ -160,27 +173,22 @@ def _touched(windows: Windows, window: Window) -> set[date]:
     return {day for part in clipped for day in days(part)}
 
 
-def _lacking(records: Iterable[KnownArtifact], window: Window) -> dict[date, list[str]]:
+def _lacking(artifacts: Artifacts, window: Window, *, is_gone: bool) -> dict[date, list[Numbers]]:
     """Artifacts by the days of which they have rows that are not kept."""
-    by_day: dict[date, list[str]] = defaultdict(list)
-    for record in records:
-        for day in _touched(lacking(record), window):
-            by_day[day].append(record.location)
+    by_day: dict[date, list[Numbers]] = defaultdict(list)
+    for known, which in artifacts.alike():
+        if known.is_gone == is_gone:
+            for day in _touched(lacking(known), window):
+                by_day[day].append(which)
     return by_day
 
 
-def _names(files: Sequence[str]) -> str:
-    more = f" and {len(files) - _MAX_NAMES:,} more" if len(files) > _MAX_NAMES else ""
-    return ", ".join(files[:_MAX_NAMES]) + more
-
-
-def _waiting(records: Iterable[KnownArtifact]) -> dict[date, list[str]]:
+def _waiting(artifacts: Artifacts) -> dict[date, list[str]]:
     """The line that waits belongs to the day of the path, or else most likely to that of the line before it."""
     waiting: dict[date, list[str]] = defaultdict(list)
-    for record in records:
-        if record.waiting_bytes:
-            for day in _days_of_end(record):
-                waiting[day].append(record.location)
+    for known in artifacts.known(artifacts.is_kept & artifacts.is_waiting):
+        for day in _days_of_end(known):
+            waiting[day].append(known.location)
     return waiting
 
 
@@ -191,13 +199,12 @@ def _days_of_end(record: KnownArtifact) -> Iterator[date]:
         yield moment.astimezone(UTC).date()
 
 
-def _rejected(records: Iterable[KnownArtifact]) -> dict[date, int]:
+def _rejected(artifacts: Artifacts) -> dict[date, int]:
     rejected: dict[date, int] = defaultdict(int)
-    for record in records:
-        if record.rejected and record.span is not None:
-            own = days(record.span)
-            if len(own) == 1:
-                rejected[own[0]] += record.rejected
+    for span, count in artifacts.rejects_by_span().items():
+        own = days(span)
+        if len(own) == 1:
+            rejected[own[0]] += count
     return rejected
 
 

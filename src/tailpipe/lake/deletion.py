@@ -12,7 +12,7 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.removal import RejectRemoval, Removal, by_prefix, remove_rejects, remove_window
-from tailpipe.lake.state import PartitionState, without
+from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
 
 KIND = "delete"
@@ -50,10 +50,9 @@ def _delete(log: TableLog, table: str, partition: str, state: PartitionState, wi
     rows = remove_window(log.address, log.live_files(partition), window, KIND)
     rejects = RejectRemoval((), (), 0)
     try:
-        emptied = [
-            known.key for known in state.artifacts.known() if known.kept and not without(known.kept, [window])
-        ]
-        prefixes = frozenset(id_prefix(f"{table}.{partition}", *key).decode() for key in emptied)
+        emptied = state.artifacts.emptied_by((window,))
+        rejected = state.artifacts.known(emptied & state.artifacts.is_rejected)
+        prefixes = frozenset(id_prefix(f"{table}.{partition}", *known.key).decode() for known in rejected)
         rejects = remove_rejects(log.address, partition, state.reject_files, by_prefix(prefixes), KIND)
         change = Change(
             partition=partition,
@@ -72,7 +71,7 @@ def _delete(log: TableLog, table: str, partition: str, state: PartitionState, wi
     except TailpipeError:
         _discard(log.address, rows, rejects)
         raise
-    return Deleted(rows.rows, rejects.rows, len(rows.removed), len(emptied))
+    return Deleted(rows.rows, rejects.rows, len(rows.removed), int(emptied.sum()))
 
 
 def _discard(address: TableAddress, rows: Removal, rejects: RejectRemoval) -> None:

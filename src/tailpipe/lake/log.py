@@ -23,17 +23,17 @@ from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.evolution import TYPE_KEY as TYPE_KEY
 from tailpipe.lake.evolution import Evolution, TypeConflict, as_in, evolve
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import (
     Failure,
     Header,
     KnownArtifact,
-    Manifest,
     RunReport,
     Windows,
-    read_manifest,
     windows_text,
-    write_manifest,
 )
+from tailpipe.lake.manifest_columns import as_columns
+from tailpipe.lake.manifest_file import Manifest, read_manifest, write_manifest
 from tailpipe.lake.paths import LOG, PARTITION_COLUMNS, manifest_path
 from tailpipe.lake.presence import Identity, identity, staying
 from tailpipe.lake.removal import LiveFile, add_action, live_files, remove_action
@@ -67,7 +67,7 @@ class Change:
     removed: tuple[LiveFile, ...] = ()
     rejects: tuple[str, ...] = ()
     removed_rejects: tuple[str, ...] = ()
-    artifacts: tuple[KnownArtifact, ...] = ()
+    artifacts: tuple[KnownArtifact, ...] | Artifacts = ()
     asked: Mapping[str, Windows] = field(default_factory=dict)
     covered: Mapping[str, Windows] = field(default_factory=dict)
     deleted: Windows = ()
@@ -237,7 +237,9 @@ class TableLog:
             is_snapshot=change.is_snapshot,
         )
         name = manifest_path(change.partition, f"{version:08d}-{uuid.uuid4().hex}")
-        write_manifest(self.address, name, Manifest(header, change.artifacts))
+        known = change.artifacts
+        rows = known if isinstance(known, Artifacts) else as_columns(known)
+        write_manifest(self.address, name, Manifest(header, rows))
         return name
 
     def _append(self, change: Change, manifest: str, version: int) -> None:

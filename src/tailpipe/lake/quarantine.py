@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import PREFIX_LENGTH, id_prefix
-from tailpipe.lake.log import history_paths
-from tailpipe.lake.manifest import KnownArtifact, read_header
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.rejects import read_rejects, records_in
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
@@ -33,19 +32,6 @@ class ReasonCount:
     reason: str
     rejects: int
     example: str
-
-
-def files_by_partition(address: TableAddress) -> dict[str, list[str]]:
-    """Files that count, relative to the table, oldest commit first: those that commits added and none took away."""
-    found: dict[str, list[str]] = {}
-    for partition, manifests in history_paths(address).items():
-        live: dict[str, None] = {}
-        for header in (read_header(address, path) for path in manifests):
-            for removed in header.removed_rejects:
-                live.pop(removed, None)
-            live |= dict.fromkeys(header.rejects)
-        found[partition] = list(live)
-    return found
 
 
 def read_file(address: TableAddress, path: str, columns: list[str] | None = None) -> pa.Table:
@@ -70,10 +56,10 @@ def prefixes_of(ids: Any) -> Any:
 def record_prefixes(name: str, state: PartitionState) -> dict[str, KnownArtifact]:
     """Artifacts of a partition, `table.partition`, by what the ids of their rows and rejects begin with.
 
-    Only those of which something is kept.
+    Only those of which something is kept, and something was rejected.
     """
-    kept = (known for known in state.artifacts.known() if known.kept)
-    return {id_prefix(name, *known.key).decode(): known for known in kept}
+    rejected = state.artifacts.known(state.artifacts.is_kept & state.artifacts.is_rejected)
+    return {id_prefix(name, *known.key).decode(): known for known in rejected}
 
 
 def count_reasons(

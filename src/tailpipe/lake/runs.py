@@ -7,15 +7,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tailpipe.lake.address import Lake, TableAddress
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tailpipe.lake.address import Lake
 from tailpipe.lake.log import manifest_paths
-from tailpipe.lake.manifest import Header, KnownArtifact, RunReport, read_header, read_manifest, read_windows
+from tailpipe.lake.manifest import Header, RunReport, read_windows
+from tailpipe.lake.manifest_columns import moments
+from tailpipe.lake.manifest_file import Manifest, read_manifest
 from tailpipe.times import Window
 
 DONE = "done"
 FAILED = "failed"
 UNFINISHED = "unfinished"
 COLLECTING = ("collect", "overwrite")
+_READ = ("run", "collected_at", "size_bytes", "rows", "stored", "filtered", "outside", "rejected")
 # Windows without a beginning or an end begin or end in these.
 _FIRST_YEAR, _LAST_YEAR = 1, 9999
 
@@ -53,24 +59,24 @@ class Run:
 def partition_runs(lake: Lake, table: str, partition: str | None = None) -> list[Run]:
     """Of one partition or of all, in the order of their first commits."""
     address = lake.table(table)
-    commits: dict[tuple[str, str], list[tuple[str, Header]]] = defaultdict(list)
+    commits: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
     for path in manifest_paths(address, partition):
-        header = read_header(address, path)
+        manifest = read_manifest(address, path)
+        header = manifest.header
         if not header.is_snapshot:
-            commits[header.partition, header.run].append((path, header))
-    return [_run(address, group) for group in commits.values()]
+            commits[header.partition, header.run].append(manifest)
+    return list(map(_run, commits.values()))
 
 
-def _run(address: TableAddress, commits: Sequence[tuple[str, Header]]) -> Run:
-    headers = [header for _, header in commits]
+def _run(commits: Sequence[Manifest]) -> Run:
+    headers = [manifest.header for manifest in commits]
     report = next((header.report for header in reversed(headers) if header.report), None)
     kind = _kind(headers, report)
     if report is not None:
         return _reported(headers[0], kind, report)
     if kind not in COLLECTING:
         return _instant(headers, kind)
-    records = [record for path, _ in commits for record in read_manifest(address, path).artifacts]
-    return _unfinished(headers, kind, records)
+    return _unfinished(headers, kind, pa.concat_tables(manifest.rows.select(_READ) for manifest in commits))
 
 
 def _kind(headers: Sequence[Header], report: RunReport | None) -> str:
@@ -118,13 +124,16 @@ def _instant(headers: Sequence[Header], kind: str) -> Run:
     )
 
 
-def _unfinished(headers: Sequence[Header], kind: str, records: Sequence[KnownArtifact]) -> Run:
+def _unfinished(headers: Sequence[Header], kind: str, artifacts: pa.Table) -> Run:
     asked = [text for header in headers for texts in header.asked.values() for text in texts]
     window_from, window_to = hull(read_windows(asked))
     # Artifacts carry the moment at which their run began.
-    starts = [
-        record.collected_at for record in records if record.collected_at and record.run == headers[0].run
-    ]
+    own = artifacts.filter(pc.equal(artifacts.column("run").cast(pa.string()), headers[0].run))
+    starts = [start for start in moments(pc.unique(own.column("collected_at"))) if start]
+
+    def total(name: str) -> int:
+        return pc.sum(artifacts.column(name)).as_py() or 0
+
     return Run(
         run=headers[0].run,
         partition=headers[0].partition,
@@ -136,12 +145,12 @@ def _unfinished(headers: Sequence[Header], kind: str, records: Sequence[KnownArt
         sources=tuple(dict.fromkeys(source for header in headers for source in header.asked)),
         is_overwrite=kind == "overwrite",
         units=len(headers),
-        artifacts=len(records),
-        size_bytes=sum(record.size_bytes for record in records),
-        rows=sum(record.rows for record in records),
-        stored=sum(record.stored for record in records),
-        filtered=sum(record.filtered + record.outside for record in records),
-        rejected=sum(record.rejected for record in records),
+        artifacts=artifacts.num_rows,
+        size_bytes=total("size_bytes"),
+        rows=total("rows"),
+        stored=total("stored"),
+        filtered=total("filtered") + total("outside"),
+        rejected=total("rejected"),
     )
 
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import cached_property
 
-import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tailpipe.lake.extent import lacking
-from tailpipe.lake.known import Artifacts, Key
-from tailpipe.lake.manifest import (
-    Failure,
-    Header,
-    KnownArtifact,
-    Manifest,
-    RunReport,
-    Windows,
-    read_windows,
-)
-from tailpipe.times import Window, day_window, merge, subtract
+from tailpipe.lake.known import Artifacts
+from tailpipe.lake.manifest import Failure, Header, RunReport, Windows, read_windows
+from tailpipe.lake.manifest_file import Manifest, Rows
+from tailpipe.times import Window, day_window, merge, without
 
 # Clocks of two collectors may differ by less than this.
 CLOCK_TOLERANCE = timedelta(hours=1)
@@ -29,7 +24,7 @@ CLOCK_TOLERANCE = timedelta(hours=1)
 class PartitionState:
     """What is collected of a partition at one version of its application transaction.
 
-    `asked` and `covered` are windows by source: `claimed` is what runs have looked at, `covered` the same without times
+    `asked` and `claimed` are windows by source: `claimed` is what runs have looked at, `covered` the same without times
     of which a known artifact lacks rows, unless it is gone. `failures` are those that no later run made good.
     `unfolded` counts manifests since the last snapshot.
     """
@@ -37,16 +32,24 @@ class PartitionState:
     version: int = 0
     artifacts: Artifacts = field(default_factory=Artifacts)
     asked: Mapping[str, Windows] = field(default_factory=dict)
-    covered: Mapping[str, Windows] = field(default_factory=dict)
+    claimed: Mapping[str, Windows] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
     reject_files: tuple[str, ...] = ()
     last_run: RunReport | None = None
     unfolded: int = 0
-    claimed: Mapping[str, Windows] = field(default_factory=dict)
 
     @property
     def is_new(self) -> bool:
-        return not self.artifacts.are_kept
+        return not self.artifacts.is_kept.any()
+
+    @cached_property
+    def covered(self) -> Mapping[str, Windows]:
+        """Whatever was looked at: rows of known artifacts that are not kept are still to come, if they can."""
+        missing: dict[str, set[Window]] = {}
+        for known, _ in self.artifacts.alike() if any(self.claimed.values()) else ():
+            if not known.is_gone:
+                missing.setdefault(known.source, set()).update(lacking(known))
+        return {source: without(windows, missing.get(source, ())) for source, windows in self.claimed.items()}
 
 
 def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
@@ -56,22 +59,22 @@ def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
         folding.add(manifest)
     return PartitionState(
         version,
-        Artifacts(folding.artifacts),
+        Artifacts(folding.rows, folding.deletions),
         folding.asked,
-        _without_lacking(folding.covered, folding.artifacts.values()),
+        folding.claimed,
         tuple(folding.failures.values()),
         tuple(folding.rejects),
         folding.last_run,
         folding.unfolded,
-        folding.covered,
     )
 
 
 @dataclass
 class _Folding:
-    artifacts: dict[Key, KnownArtifact] = field(default_factory=dict)
+    rows: list[Rows] = field(default_factory=list)
+    deletions: list[tuple[int, Windows]] = field(default_factory=list)
     asked: dict[str, Windows] = field(default_factory=dict)
-    covered: dict[str, Windows] = field(default_factory=dict)
+    claimed: dict[str, Windows] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
     rejects: dict[str, None] = field(default_factory=dict)
     last_run: RunReport | None = None
@@ -82,52 +85,44 @@ class _Folding:
         self.unfolded = 0 if header.is_snapshot else self.unfolded + 1
         if header.deleted:
             self._delete(read_windows(header.deleted))
-        for record in manifest.artifacts:
-            known = self.artifacts.get(record.key)
-            # Of several that lay at one place, the last one seen there comes last.
-            if known is not None and (known.location, known.version) != (record.location, record.version):
-                del self.artifacts[record.key]
-            self.artifacts[record.key] = record
+        self.rows.append(manifest.rows)
         for path in header.removed_rejects:
             self.rejects.pop(path, None)
         self.rejects |= dict.fromkeys(header.rejects)
         _widen(self.asked, header.asked)
         if header.report and header.covered and not header.is_snapshot:
             self._doubt(header.report.started_at)
-        _widen(self.covered, header.covered)
+        _widen(self.claimed, header.covered)
         if not header.is_snapshot:
             self._uncover(header)
-        self._settle_failures(header, manifest.artifacts)
+        self._settle_failures(header, manifest.rows)
         self.last_run = header.report or self.last_run
 
     def _delete(self, windows: Windows) -> None:
-        for known in (self.asked, self.covered):
-            for source, covered in list(known.items()):
-                known[source] = without(covered, windows)
-        for key, record in list(self.artifacts.items()):
-            kept = without(record.kept, windows)
-            if kept != record.kept:
-                self.artifacts[key] = _without_rows(record, windows, kept)
+        self.deletions.append((len(self.rows), windows))
+        for known in (self.asked, self.claimed):
+            for source, parts in list(known.items()):
+                known[source] = without(parts, windows)
 
     def _doubt(self, now: datetime) -> None:
         """A run began now: what others say they have seen of a later time, they said by a wrong clock."""
-        self.covered = {source: believed(windows, now) for source, windows in self.covered.items()}
+        self.claimed = {source: believed(windows, now) for source, windows in self.claimed.items()}
 
     def _uncover(self, header: Header) -> None:
         """A day that failed is pending again, though an earlier run may have found it complete."""
-        failed = [day for failure in header.failures if (day := failed_day(failure.label))]
-        for source in self.covered.keys() & header.asked.keys():
-            self.covered[source] = without(self.covered[source], failed)
+        failed = [day_window(failure.day) for failure in header.failures if failure.day]
+        for source in self.claimed.keys() & header.asked.keys():
+            self.claimed[source] = without(self.claimed[source], failed)
 
-    def _settle_failures(self, header: Header, records: Iterable[KnownArtifact]) -> None:
+    def _settle_failures(self, header: Header, rows: Rows) -> None:
         """A failure is made good by a commit of its unit or artifact, or by a run that covers its day."""
         self.failures.pop(header.unit, None)
         if self.failures:
-            for record in records:
-                self.failures.pop(record.location, None)
             covered = [read_windows(windows) for windows in header.covered.values()]
-            for label in list(self.failures):
-                if covered and all(_touches(windows, label) for windows in covered):
+            read = _locations_in(rows, self.failures.values())
+            for label, failure in list(self.failures.items()):
+                is_covered = covered and all(_touches(windows, failure) for windows in covered)
+                if is_covered or failure.location in read:
                     del self.failures[label]
         self.failures |= {failure.label: failure for failure in header.failures}
 
@@ -139,45 +134,18 @@ def believed(covered: Windows, now: datetime) -> Windows:
     return covered
 
 
-def _without_lacking(
-    covered: Mapping[str, Windows], records: Iterable[KnownArtifact]
-) -> Mapping[str, Windows]:
-    """Whatever was looked at: rows of known artifacts that are not kept are still to come, if they can."""
-    missing: dict[str, set[Window]] = {}
-    for record in records:
-        if not record.is_gone:
-            missing.setdefault(record.source, set()).update(lacking(record))
-    return {source: without(windows, missing.get(source, ())) for source, windows in covered.items()}
+def _locations_in(rows: Rows, failures: Iterable[Failure]) -> set[str]:
+    """Locations of failures that are those of artifacts in the rows."""
+    wanted = [failure.location for failure in failures if failure.location]
+    locations = rows.select(["location"]).column(0) if wanted else pa.array([], pa.string())
+    return set(locations.filter(pc.is_in(locations, pa.array(wanted, pa.string()))).to_pylist())
 
 
-def without(windows: Windows, deleted: Iterable[Window]) -> Windows:
-    return tuple(part for window in windows for part in subtract(window, deleted))
-
-
-def _without_rows(record: KnownArtifact, deleted: Windows, kept: Windows) -> KnownArtifact:
-    """Where the windows hold all its rows, none are stored; else nobody has counted how many still are."""
-    if not kept:
-        record = msgspec.structs.replace(record, rows=record.rows - record.rejected, rejected=0)
-    if record.first is None or record.last is None:
-        return msgspec.structs.replace(record, kept=kept)
-    if subtract(Window(record.first, record.last + timedelta.resolution), deleted):
-        return msgspec.structs.replace(record, kept=kept)
-    outside = record.outside + record.stored
-    return msgspec.structs.replace(record, kept=kept, stored=0, outside=outside, first=None, last=None)
-
-
-def _touches(windows: Windows, label: str) -> bool:
+def _touches(windows: Windows, failure: Failure) -> bool:
     """Runs cover no day that failed in them. What has no day is settled by any run that ended."""
-    day = failed_day(label)
-    return day is None or any(window.overlaps(day) for window in windows)
-
-
-def failed_day(label: str) -> Window | None:
-    """The day that a failure's label names; None for an artifact without a date."""
-    try:
-        return day_window(date.fromisoformat(label))
-    except ValueError:
-        return None
+    if failure.day is None:
+        return True
+    return any(window.overlaps(day_window(failure.day)) for window in windows)
 
 
 def _widen(known: dict[str, Windows], texts: Mapping[str, tuple[str, ...]]) -> None:

@@ -93,14 +93,16 @@ def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:
     """One row per artifact that is known now."""
     import pyarrow as pa
 
-    from tailpipe.lake.artifacts import known_artifacts
+    from tailpipe.lake.catalog import partition_states
 
     own = [name for name, _ in ARTIFACT_COLUMNS if name not in ("table_name", "partition")]
     stored = list(dict.fromkeys(_STORED.get(name, name) for name in own))
     parts = [
-        _artifact_rows(table, partition, rows)
+        _artifact_rows(
+            table, partition, state.artifacts.select(stored).filter(pa.array(state.artifacts.is_kept))
+        )
         for table in list_tables(lake)
-        for partition, rows in known_artifacts(lake, table, stored, partial(chooses, table)).items()
+        for partition, state in partition_states(lake, table, partial(chooses, table)).items()
     ]
     return pa.concat_tables(parts) if parts else _arrow(ARTIFACT_COLUMNS, [[]] * len(ARTIFACT_COLUMNS))
 
@@ -124,13 +126,16 @@ def _artifact_rows(table: str, partition: str, rows: pa.Table) -> pa.Table:
 
 def _artifact_column(name: str, rows: pa.Table) -> Any:
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     values = rows.column(_STORED.get(name, name))
+    if name == "identity":
+        return pc.coalesce(values, rows.column("location"))
     if name in ("first", "last", "collected_at"):
-        return values.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us"))
+        return values.cast(pa.timestamp("us"))
     if name in ("span_from", "span_to", "kept_from", "kept_to"):
         return _ends(values, 0 if name.endswith("from") else 1)
-    return values
+    return values.cast(pa.string()) if name in ("source", "run") else values
 
 
 def _ends(windows: Any, side: int) -> Any:
@@ -138,11 +143,12 @@ def _ends(windows: Any, side: int) -> Any:
     import pyarrow as pa
 
     from tailpipe.lake.manifest import read_kept
+    from tailpipe.lake.row_folding import shared_codes
     from tailpipe.lake.runs import hull
 
-    encoded = windows.combine_chunks().dictionary_encode()
-    ends = [_naive(hull(read_kept(text))[side]) for text in encoded.dictionary.to_pylist()]
-    return pa.array(ends, pa.timestamp("us")).take(encoded.indices)
+    codes, texts = shared_codes(windows)
+    ends = [_naive(hull(read_kept(text))[side]) for text in texts] + [None]
+    return pa.array(ends, pa.timestamp("us")).take(pa.array(codes % len(ends)))
 
 
 def _arrow(columns: Columns, values: Iterable[list[Any]]) -> pa.Table:

@@ -15,12 +15,14 @@ from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix, row_id
 from tailpipe.lake.facts import RowsFact
+from tailpipe.lake.known import Artifacts
 from tailpipe.lake.log import Change
-from tailpipe.lake.manifest import Failure, Header, KnownArtifact, Manifest, RunReport, windows_text
-from tailpipe.lake.state import PartitionState, fold, without
+from tailpipe.lake.manifest import Failure, Header, KnownArtifact, RunReport, windows_text
+from tailpipe.lake.manifest_file import Manifest
+from tailpipe.lake.state import PartitionState, fold
 from tailpipe.records import Failed, Reading, decode_closing
 from tailpipe.sources.read import read_artifacts
-from tailpipe.times import Window, day_window, days_between
+from tailpipe.times import Window, day_window, days_between, without
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Few enough that short histories have snapshots in them.
@@ -72,7 +74,10 @@ class MemoryLake:
         failures: dict[str, Failure] = {}
         for unit in plan.units:
             reading = self._read(plan, unit, now)
-            failures |= {label: Failure(label, "broken", 1, now, "run") for label in reading.failed}
+            for label in reading.failed:
+                failures[label] = Failure(
+                    label, "broken", 1, now, "run", unit.day, None if unit.day else label
+                )
             if reading.delivery is not None:
                 commit(reading.delivery)
         if self.manifests or failures:
@@ -210,7 +215,9 @@ def as_manifest(change: Change) -> Manifest:
         report=change.report,
         is_snapshot=change.is_snapshot,
     )
-    return Manifest(header, change.artifacts)
+    if isinstance(change.artifacts, Artifacts):
+        return Manifest(header, change.artifacts)
+    return Manifest.of(header, change.artifacts)
 
 
 def moment_of(raw: str) -> datetime | None:

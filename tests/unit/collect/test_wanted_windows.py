@@ -37,7 +37,7 @@ def state(asked: Windows, covered: Windows, *days: datetime) -> PartitionState:
     """`days` are those of which files were collected."""
     spans = [day_window(day.date()) for day in days]
     records = [KnownArtifact("file", f"{span}", f"{span}", "1", 1, span, (ALWAYS,)) for span in spans]
-    return PartitionState(1, Artifacts.of_known(records), asked={"file": asked}, covered={"file": covered})
+    return PartitionState(1, Artifacts.of_known(records), asked={"file": asked}, claimed={"file": covered})
 
 
 def wanted(
@@ -56,7 +56,7 @@ def test_first_the_last_thirty_days_without_an_end() -> None:
 
 def test_what_was_asked_of_another_source_does_not_count() -> None:
     other = PartitionState(
-        1, asked={"other": (since(NOW - DAY),)}, covered={"other": (Window(NOW - DAY, NOW),)}
+        1, asked={"other": (since(NOW - DAY),)}, claimed={"other": (Window(NOW - DAY, NOW),)}
     )
     assert wanted(other).windows == (since(LOOKBACK_START),)
 

@@ -36,7 +36,7 @@ def state_of(
 ) -> PartitionState:
     return PartitionState(
         asked={source: tuple(windows) for source, windows in asked.items()},
-        covered={source: tuple(windows) for source, windows in (covered or {}).items()},
+        claimed={source: tuple(windows) for source, windows in (covered or {}).items()},
         **others,
     )
 
@@ -47,7 +47,8 @@ def artifact(**facts: Any) -> Artifacts:
 
 
 def failure(label: str, message: str = "it broke") -> Failure:
-    return Failure(label, message, 1, NOW, "run")
+    day = date.fromisoformat(label) if label.startswith("2024") else None
+    return Failure(label, message, 1, NOW, "run", day)
 
 
 def drawn(state: PartitionState, rows: dict[int, int], first: int = 1, last: int = 10) -> dict[int, Day]:
@@ -176,7 +177,7 @@ def test_a_day_is_whole_exactly_if_no_source_lacks_anything_of_it(
     first: tuple[Window, ...], second: tuple[Window, ...], with_rows: set[int]
 ) -> None:
     """Against the definition, for days before today."""
-    state = PartitionState(asked={"a": first, "b": second}, covered={"a": first, "b": second})
+    state = PartitionState(asked={"a": first, "b": second}, claimed={"a": first, "b": second})
     for number, day in drawn(state, dict.fromkeys(with_rows, 1), 1, 9).items():
         whole = day_window(june(number))
         missing = [subtract(whole, covered) for covered in (first, second)]

@@ -16,16 +16,15 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.lake.extent import may_hold
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.known import Artifacts
 from tailpipe.lake.log import TYPE_KEY, Change, TableLog, manifest_paths
 from tailpipe.lake.manifest import (
     Failure,
     Header,
     KnownArtifact,
-    Manifest,
-    read_manifest,
     windows_text,
-    write_manifest,
 )
+from tailpipe.lake.manifest_file import Manifest, read_manifest, write_manifest
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
 
@@ -122,7 +121,7 @@ def test_a_manifest_that_no_commit_names_does_not_count(location: str) -> None:
     write_manifest(
         TableAddress(location),
         "_manifests/p/00000002-stray.parquet",
-        Manifest(header, (record("stray.log"),)),
+        Manifest.of(header, [record("stray.log")]),
     )
     assert keys(log.state("p")) == {("file", "a.log")}
 
@@ -153,11 +152,11 @@ def test_the_last_record_of_an_artifact_counts(location: str) -> None:
     log = TableLog(TableAddress(location), SCHEMA)
     log.commit(change(location, "a", "p", record("x.log", kept=(JUNE,))), 0)
     log.commit(change(location, "b", "p", record("x.log", version="2", kept=(JUNE, JULY))), 1)
-    assert list(log.state("p").artifacts.known()) == [record("x.log", version="2", kept=(JUNE, JULY))]
+    assert log.state("p").artifacts.known() == [record("x.log", version="2", kept=(JUNE, JULY))]
 
 
 def test_manifests_survive_a_round_trip(location: str) -> None:
-    failure = Failure("2024-06-01", "it broke", 3, JUNE.end, "r")
+    failure = Failure("2024-06-01", "it broke", 3, JUNE.end, "r", JUNE.start.date())
     header = Header(
         "p",
         "collect",
@@ -196,9 +195,10 @@ def test_manifests_survive_a_round_trip(location: str) -> None:
         newest=JULY.end,
         is_gone=True,
     )
-    manifest = Manifest(header, (dated, record()))
+    manifest = Manifest.of(header, (dated, record()))
     write_manifest(TableAddress(location), "_manifests/p/x.parquet", manifest)
-    assert read_manifest(TableAddress(location), "_manifests/p/x.parquet") == manifest
+    found = read_manifest(TableAddress(location), "_manifests/p/x.parquet")
+    assert (found.header, Artifacts([found.rows]).known()) == (header, [dated, record()])
 
 
 def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(location: str) -> None:
@@ -208,12 +208,12 @@ def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(locati
     some = msgspec.structs.replace(record("some.log", kept=(JUNE,)), **times, outside=2)
     path = "_manifests/p/x.parquet"
     write_manifest(
-        TableAddress(location), path, Manifest(Header("p", "collect", "u", "r", JUNE.start), (whole, some))
+        TableAddress(location), path, Manifest.of(Header("p", "collect", "u", "r", JUNE.start), (whole, some))
     )
     rows = pq.read_table(f"{location}/{path}")
     pq.write_table(rows.drop_columns(["oldest", "newest", "is_gone", "open_bytes"]), f"{location}/{path}")
     known = msgspec.structs.replace(whole, oldest=JUNE.start, newest=JUNE.end)
-    assert read_manifest(TableAddress(location), path).artifacts == (known, some)
+    assert Artifacts([read_manifest(TableAddress(location), path).rows]).known() == [known, some]
     assert may_hold(known, [JUNE])
     assert not may_hold(known, [Window(JULY.start + timedelta(days=1), JULY.end)])
     assert may_hold(some, [JULY])

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake, TableAddress
+from tailpipe.lake.catalog import partition_states
 from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.dropping import drop_rejects
 from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import Failure, KnownArtifact
-from tailpipe.lake.quarantine import count_reasons, files_by_partition, find_rejects, read_file
+from tailpipe.lake.quarantine import count_reasons, find_rejects, read_file
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.records import is_final
 from tailpipe.times import Window
@@ -126,7 +127,7 @@ def test_counts_by_kind_of_reason(
 def test_newest_files_are_found_first_and_texts_are_read_up_to_the_limit(tmp_path: Path) -> None:
     location = tmp_path / "app_log"
     paths = [*commit(location, [[reject(1), reject(2)]]), *commit(location, [[reject(3), reject(4, day=2)]])]
-    assert files_by_partition(TableAddress(str(location))) == {"one": paths}
+    assert partition_states(Lake(str(tmp_path)), "app_log")["one"].reject_files == tuple(paths)
     found, total = find_rejects(TableAddress(str(location)), paths, None, (), 3)
     assert ([row["position"] for row in found], total) == ([3, 4, 1], 4)
     found, total = find_rejects(TableAddress(str(location)), paths, None, [reject(2)["id"]], 20)
@@ -139,7 +140,7 @@ def test_newest_files_are_found_first_and_texts_are_read_up_to_the_limit(tmp_pat
 
 def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path) -> None:
     location = tmp_path / "app_log"
-    failure = Failure("a", "cannot be read", 1, START, "r")
+    failure = Failure("a", "cannot be read", 1, START, "r", location="a")
     commit(location, [[reject(1), reject(2, day=2)], [reject(3, artifact="b", day=2)]])
     commit(location, [], [failure])
     window = Window(START + timedelta(days=1), START + timedelta(days=3))

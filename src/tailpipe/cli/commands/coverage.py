@@ -117,7 +117,7 @@ def _of_sources(state: PartitionState, chosen: tuple[str, ...], configured: Sequ
     state = replace(
         state,
         asked={name: state.asked.get(name, ()) for name in names},
-        covered={name: state.covered.get(name, ()) for name in names},
+        claimed={name: state.claimed.get(name, ()) for name in names},
     )
     if not chosen:
         return state
