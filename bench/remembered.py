@@ -58,17 +58,17 @@ def _change(plan: PartitionPlan, tally: UnitTally) -> Change:
         kind="collect",
         unit=tally.unit.key,
         run=RUN,
-        artifacts=tuple(tally.records),
+        artifacts=tuple(tally.known.values()),
         asked=plan.asked,
     )
 
 
 def _tally(target: Target, unit: Unit, now: datetime) -> UnitTally:
-    tally = UnitTally(unit, RUN, now)
+    tally = UnitTally(target, unit, RUN, now)
     for planned in unit.artifacts:
         read = _read(planned)
         moment = int(now.timestamp() * 1_000_000)
-        tally.add(planned, target, read, RowsFact(0, read.rows, 0, 0, moment, moment))
+        tally.add(planned, read, RowsFact(0, read.rows, 0, 0, moment, moment))
     return tally
 
 

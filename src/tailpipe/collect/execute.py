@@ -3,41 +3,50 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tailpipe.collect.events import Watcher
-from tailpipe.collect.jobs import batches, common_schema, make_slot, make_write_job, run_job
+from tailpipe.collect.jobs import batches, common_schema, make_read_job, make_write_job, run_job
 from tailpipe.collect.messages import engine_message
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
-from tailpipe.collect.plan import Action, PartitionPlan, Unit
-from tailpipe.collect.recipes import make_recipes, without_feed
+from tailpipe.collect.plan import PartitionPlan, Unit
 from tailpipe.collect.replacement import remove_replaced
 from tailpipe.collect.settle import Limits, judge, whole_failed
-from tailpipe.collect.stopping import Stopping, read_together, run_stoppable
+from tailpipe.collect.stopping import Stopping, run_stoppable
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.errors import TailpipeError, UnknownOutcome
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.log import Change, TableLog, stored_columns
+from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.manifest import KnownArtifact
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from tailpipe.engine.session import Session
+    from tailpipe.lake.facts import Fact
     from tailpipe.tables.standardise import Recipe
+
+RETRY = "retry"
 
 
 @dataclass
 class PartitionRun:
-    """One partition's way through the engine. `first_job_seconds` is kept for those who measure."""
+    """One partition's way through the engine. `tell` hears of each unit when it is done or has failed.
+
+    `first_job_seconds` is kept for those who measure.
+    """
 
     plan: PartitionPlan
+    recipes: Mapping[int, Recipe]
     address: TableAddress
     session: Session
     watcher: Watcher
+    tell: Callable[[UnitDone | UnitFailed], None]
     run_id: str
     now: datetime
     is_embedded: bool = True
@@ -47,20 +56,12 @@ class PartitionRun:
     first_job_seconds: float | None = None
 
     def execute(self) -> None:
-        """Raises ConflictError when another collector was faster; units done before stay done."""
-        plan = self.plan
-        self.version = plan.state.version
-        self.reject_files = list(plan.state.reject_files)
-        recipes = make_recipes(plan.target, plan.units, stored_columns(self.address))
-        units = plan.units
-        for number, error in recipes.errors.items():
-            units, failed = without_feed(units, number, error)
-            self._fail(failed)
-        read = {item.feed for unit in units for item in unit.artifacts}
-        self.recipes = {number: recipe for number, recipe in recipes.made.items() if number in read}
-        self.log = TableLog(self.address, common_schema(plan.target, self.recipes.values()))
-        self.stored = self.log.prepare(self.watcher.waiting_for)
-        for batch in batches(units):
+        """Raises ConflictError when another process was faster; units done before stay done."""
+        self.version = self.plan.state.version
+        self.reject_files = list(self.plan.state.reject_files)
+        self.log = TableLog(self.address, common_schema(self.plan.target, self.recipes.values()))
+        self.stored: dict[str, pa.Field] = self.log.prepare(self.watcher.waiting_for)
+        for batch in batches(self.plan.units):
             self._run_all(batch)
 
     @property
@@ -81,7 +82,7 @@ class PartitionRun:
     def _run_batch(self, units: tuple[Unit, ...], may_stop: bool) -> tuple[Unit, ...]:
         """Commits what was read, and returns what was not: of files without a date the rest, of days all or nothing."""
         stopping = Stopping(may_stop and not any(unit.is_whole for unit in units))
-        tallies = {unit.key: UnitTally(unit, self.run_id, self.now) for unit in units}
+        tallies = {unit.key: UnitTally(self.plan.target, unit, self.run_id, self.now) for unit in units}
         try:
             for number, recipe in self.recipes.items():
                 if not stopping.is_requested:
@@ -117,26 +118,20 @@ class PartitionRun:
         if not slots:
             return
         target = self.plan.target
-        feed = target.feeds[number]
-        files = tuple(self.reject_files)
         write = make_write_job(
-            target,
-            self.address,
-            recipe,
-            (make_slot(target, feed, unit, item, files) for unit, item in slots),
-            self.now,
-            self.stored,
+            target, self.address, recipe, slots, tuple(self.reject_files), self.now, self.stored
         )
+        can_stop = self.is_embedded and not any(unit.rejects for unit in units)
         started = time.monotonic()
-        artifacts = [item.artifact for _, item in slots]
-        facts = run_stoppable(
-            lambda spool: run_job(self.session, recipe, feed, write, artifacts, spool, read_together(slots)),
-            stopping,
-            self.watcher if self.is_embedded else None,
-        )
+
+        def job(spool: str | None) -> list[Fact]:
+            read = make_read_job(self.session, target, self.address, recipe, slots, spool)
+            return run_job(self.session, recipe, read, write)
+
+        facts = run_stoppable(job, stopping, self.watcher if can_stop else None)
         if self.first_job_seconds is None:
             self.first_job_seconds = time.monotonic() - started
-        add_facts(tallies, target, slots, facts, stopping.is_requested)
+        add_facts(tallies, slots, facts, stopping.is_requested)
 
     def _settle(self, tally: UnitTally) -> tuple[Unit, ...]:
         """What is left of the unit, to be read by another job."""
@@ -175,34 +170,37 @@ class PartitionRun:
         self.reject_files = [path for path in self.reject_files if path not in gone] + list(change.rejects)
         done = tally.done()
         self.done.append(done)
-        self.watcher.unit_done(self.plan, done)
+        self.tell(done)
 
     def _change(self, tally: UnitTally) -> Change:
         """What is replaced goes in the same commit in which the new comes."""
-        gone = tally.replacement
+        gone, plan = tally.replacement, self.plan
+        is_retry = tally.unit.rejects is not None
+        kind = "overwrite" if plan.is_overwrite else "collect"
         return Change(
-            partition=self.plan.target.config.name,
-            kind="overwrite" if self.plan.is_overwrite else "collect",
-            unit=tally.unit.key,
+            partition=plan.target.config.name,
+            kind=RETRY if is_retry else kind,
+            unit="" if is_retry else tally.unit.key,
             run=self.run_id,
             files=(*tally.files, *gone.files),
             removed=gone.removed,
             rejects=tuple(fact.path for fact in (*tally.rejects, *gone.rejects)),
             removed_rejects=gone.removed_rejects,
-            artifacts=tuple(tally.records),
-            asked=self.plan.asked,
+            artifacts=tuple(tally.known.values()),
+            asked=plan.asked,
+            # Known artifacts would settle them, but in a retry no artifact was read.
+            failures=plan.state.failures if is_retry else (),
         )
 
     def _remove_replaced(self, tally: UnitTally) -> None:
-        replaced = [item for item in tally.read.artifacts if item.action is Action.REPLACE]
         try:
             replacement = remove_replaced(
-                self.plan.target, self.log, self.reject_files, tally.unit.key, replaced, tally.restarted
+                self.plan.target, self.log, tally.read, self.reject_files, tally.restarted
             )
         except TailpipeError:
             self._discard([tally])
             raise
-        tally.replace(self.plan.target, replacement)
+        tally.replace(replacement)
 
     def _after_engine_error(self, units: tuple[Unit, ...], error: Exception) -> None:
         """One bad unit must not take its neighbours along: they are tried alone."""
@@ -215,7 +213,7 @@ class PartitionRun:
     def _fail(self, failures: Iterable[UnitFailed]) -> None:
         for failure in failures:
             self.failed.append(failure)
-            self.watcher.unit_failed(self.plan, failure)
+            self.tell(failure)
 
     def _discard(self, tallies: Iterable[UnitTally]) -> None:
         """Files that no commit names are invisible; removing them only frees the room."""

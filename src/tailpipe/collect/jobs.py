@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tailpipe.collect.plan import Action, PlannedArtifact, Unit
+from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit, stream_prefix
 from tailpipe.collect.reading import Pack, ReadJob
-from tailpipe.collect.target import Feed, Target
+from tailpipe.collect.reject_reading import Choice, RejectJob
+from tailpipe.collect.stopping import read_together
+from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import id_prefix
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 
     from tailpipe.engine.session import Session
 
-Reader = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+# The artifacts of one feed, with the units that they are of, as the facts of a job number them.
+Slots = Sequence[tuple[Unit, PlannedArtifact]]
 
 # A batch of units is one job per source. Large enough that starting a job does not matter, small enough that
 # days become visible while the run goes on.
@@ -54,38 +57,44 @@ def batches(units: Sequence[Unit], raw_bytes: int = BATCH_RAW_BYTES) -> Iterator
         yield tuple(held)
 
 
-def run_job(
-    session: Session,
-    recipe: Recipe,
-    feed: Feed,
-    write: WriteJob,
-    artifacts: Sequence[Artifact],
-    spool: str | None = None,
-    groups: tuple[int, ...] = (),
-) -> list[Fact]:
-    """One pass: read, parse, standardise, write. `artifacts` are numbered as the slots of `write`.
-
-    `spool` and `groups` are those of `ReadJob`.
-    """
+def make_read_job(
+    session: Session, target: Target, address: TableAddress, recipe: Recipe, slots: Slots, spool: str | None
+) -> ReadJob | RejectJob:
+    """Gives the records of the slots, from the feed's source or from quarantine. `spool` is that of `ReadJob`."""
     # An engine that runs all tasks at once needs no spare ones, and holds all their memory.
-    packs = make_packs(artifacts, session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE))
-    read = ReadJob(feed.source, reading_format(recipe), packs, spool, groups)
-    return run_packs(session, recipe, read, len(packs), write)
+    count = session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE)
+    artifacts = [item for _, item in slots]
+    rejects, format = slots[0][0].rejects, reading_format(recipe)
+    if rejects is not None:
+        files = tuple(rejects.files[k::count] for k in range(min(count, len(rejects.files))))
+        return RejectJob(address, format, choice_of(target, rejects, artifacts), files)
+    packs = make_packs([item.artifact for item in artifacts], count)
+    return ReadJob(target.feeds[artifacts[0].feed].source, format, packs, spool, read_together(slots))
 
 
-def run_packs(session: Session, recipe: Recipe, read: Reader, count: int, write: WriteJob) -> list[Fact]:
-    """`read` gets the numbers of packs, below `count`, and gives records."""
-    numbers = session.spark.range(0, count, 1, count)
-    records = numbers.mapInArrow(read, RECORD_DDL)
+def run_job(session: Session, recipe: Recipe, read: ReadJob | RejectJob, write: WriteJob) -> list[Fact]:
+    """One pass: read, parse, standardise, write. `read` gets the numbers of its packs."""
+    count = len(read.packs)
+    records = session.spark.range(0, count, 1, count).mapInArrow(read, RECORD_DDL)
     facts = standardise(records, recipe).mapInArrow(write, FACTS_SCHEMA)
     return decode_facts(facts.toArrow().column("fact").to_pylist())
+
+
+def choice_of(target: Target, rejects: Rejects, artifacts: Iterable[PlannedArtifact]) -> Choice:
+    """The rejects of these artifacts, numbered as they are."""
+    slots = (
+        (stream_prefix(target, item.source(target), item.identity), item.artifact.location)
+        for item in artifacts
+    )
+    return Choice(tuple(slots), rejects.window)
 
 
 def make_write_job(
     target: Target,
     address: TableAddress,
     recipe: Recipe,
-    slots: Iterable[ArtifactSlot],
+    slots: Slots,
+    reject_files: tuple[str, ...],
     now: datetime,
     stored: Mapping[str, pa.Field],
 ) -> WriteJob:
@@ -99,11 +108,12 @@ def make_write_job(
         partition=target.config.name,
         stored_schema=pa.schema(filled.values()),
         spellings={field.name: name for name, field in filled.items() if field.name != name},
-        slots=tuple(slots),
+        slots=tuple(_make_slot(target, unit, item, reject_files) for unit, item in slots),
         index_column=recipe.index_column,
         ingested_at=now,
         json_columns=json_columns(recipe.table),
         computing=recipe.computing,
+        keeps_all_rejects=any(unit.rejects for unit, _ in slots),
     )
 
 
@@ -134,27 +144,29 @@ def make_packs(artifacts: Sequence[Artifact], count: int) -> tuple[Pack, ...]:
     return tuple(tuple(pack) for pack in packs)
 
 
-def make_slot(
-    target: Target, feed: Feed, unit: Unit, planned: PlannedArtifact, reject_files: tuple[str, ...] = ()
+def _make_slot(
+    target: Target, unit: Unit, planned: PlannedArtifact, reject_files: tuple[str, ...]
 ) -> ArtifactSlot:
     """`reject_files` are those that may hold rejects of the artifact."""
-    artifact = planned.artifact
+    artifact, known = planned.artifact, planned.known
     is_reread = planned.action is Action.WIDEN
+    # Rejects become what they would have become when their artifact was read.
+    constants = known.constants if known and planned.action is Action.RETRY else artifact_constants(artifact)
     return ArtifactSlot(
         unit=unit.key,
         source=planned.source(target),
         location=artifact.location,
         id_prefix=id_prefix(target.name, planned.source(target), planned.identity),
         constants={
-            **artifact_constants(artifact),
+            **constants,
             "tp_table": target.config.table,
-            "tp_source_type": feed.source.type,
+            "tp_source_type": target.feeds[planned.feed].source.type,
             "tp_source_location": artifact.location,
         },
         captures=artifact.captures,
         keep=() if planned.keep == (ALWAYS,) else planned.keep,
         is_reread=is_reread,
-        reject_files=reject_files if is_reread and planned.known and planned.known.rejected else (),
+        reject_files=reject_files if is_reread and known and known.rejected else (),
     )
 
 

@@ -22,20 +22,22 @@ UNDATED_UNIT_BYTES = 512 * 1024 * 1024
 
 class Action(Enum):
     """How an artifact is read: for the first time, on from its mark, again for windows that are missing, or again
-    from its start instead of all that came of it.
+    from its start instead of all that came of it. Or it is not read, and its rejects are tried again.
     """
 
     TAKE = "take"
     READ_ON = "read on"
     WIDEN = "widen"
     REPLACE = "replace"
+    RETRY = "retry"
 
 
 class ArtifactKey(NamedTuple):
-    """Which artifact of a plan, by the number of its feed and where it lies."""
+    """Which artifact of a plan: its content by identity, and where that lies, or lay when its records were rejected."""
 
     feed: int
     location: str
+    identity: str
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class PlannedArtifact:
 
     @property
     def key(self) -> ArtifactKey:
-        return ArtifactKey(self.feed, self.artifact.location)
+        return ArtifactKey(self.feed, self.artifact.location, self.identity)
 
     def source(self, target: Target) -> str:
         """The name of the source that it is known by: the one that showed it first."""
@@ -66,12 +68,25 @@ class PlannedArtifact:
 
 
 @dataclass(frozen=True)
+class Rejects:
+    """Records in quarantine that are tried again: in these files, rejected within the window, `counts` by feed."""
+
+    files: tuple[str, ...]
+    counts: Mapping[int, int]
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
 class Unit:
-    """Artifacts that commit together: those of one day, or some that have no date in their path."""
+    """Artifacts that commit together: those of one day, or some that have no date in their path.
+
+    With `rejects`, the records of the artifacts do not come from their sources but from quarantine.
+    """
 
     day: date | None
     number: int
     artifacts: tuple[PlannedArtifact, ...]
+    rejects: Rejects | None = None
 
     @property
     def key(self) -> str:
@@ -84,7 +99,7 @@ class Unit:
     @property
     def is_whole(self) -> bool:
         """Whether it is committed whole or not at all; else its artifacts may be committed apart."""
-        return self.day is not None
+        return self.day is not None or self.rejects is not None
 
     @property
     def size_bytes(self) -> int:

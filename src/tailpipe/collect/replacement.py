@@ -1,7 +1,7 @@
 """What leaves the lake in the commit in which something comes in its place.
 
 Artifacts that were read again from their beginning take all out that they ever gave; a last line that was taken without
-its end, and went on since, takes out the one row or reject that it gave.
+its end, and went on since, takes out the one row or reject that it gave. Rejects that were tried leave quarantine.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from tailpipe.collect.plan import PlannedArtifact, stream_prefix
+from tailpipe.collect.jobs import choice_of
+from tailpipe.collect.plan import Action, PlannedArtifact, Unit, stream_prefix
 from tailpipe.collect.target import Target
 from tailpipe.lake.columns import row_id
 from tailpipe.lake.facts import FileFact, RejectsFact
@@ -41,26 +42,28 @@ def open_line_id(target: Target, planned: PlannedArtifact) -> str:
 def remove_replaced(
     target: Target,
     log: TableLog,
+    unit: Unit,
     reject_files: Sequence[str],
-    unit: str,
-    replaced: Sequence[PlannedArtifact],
     restarted: Sequence[PlannedArtifact],
 ) -> Replacement:
     """Writes files anew without the rows and rejects that go; nothing of that is visible before a commit."""
-    records = [item.known for item in (*replaced, *restarted) if item.known is not None]
-    if not records:
-        return Replacement()
     partition = target.config.name
+    if unit.rejects is not None:
+        choice = choice_of(target, unit.rejects, unit.artifacts)
+        tried = remove_rejects(log.address, partition, unit.rejects.files, choice, unit.key)
+        return Replacement(removed_rejects=tried.removed, rejects=tried.added)
+    replaced = [item for item in unit.artifacts if item.action is Action.REPLACE]
+    known = [item.known for item in (*replaced, *restarted) if item.known is not None]
+    if not known:
+        return Replacement()
     prefixes = frozenset(_prefix(target, item) for item in replaced)
     rows = Chosen(prefixes, frozenset(open_line_id(target, item) for item in restarted))
-    files = sorted(
-        _files_within(log.live_files(partition), records), key=lambda file: file.range, reverse=True
-    )
-    gone = remove_chosen(log.address, files, rows, unit)
+    files = sorted(_files_within(log.live_files(partition), known), key=lambda file: file.range, reverse=True)
+    gone = remove_chosen(log.address, files, rows, unit.key)
     rejects = Chosen(prefixes, rows.ids - rows.found)
     gone_rejects = RejectRemoval((), (), 0)
-    if not rejects.is_found and any(record.rejected for record in records):
-        gone_rejects = remove_rejects(log.address, partition, reject_files, rejects, unit)
+    if not rejects.is_found and any(each.rejected for each in known):
+        gone_rejects = remove_rejects(log.address, partition, reject_files, rejects, unit.key)
     return Replacement(
         gone.removed,
         gone.added,

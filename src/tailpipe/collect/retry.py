@@ -5,40 +5,55 @@ Rows come and rejects go in one commit per partition, so that a record is never 
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any
 
-from tailpipe.collect.background import run_watched
-from tailpipe.collect.events import Watcher
-from tailpipe.collect.jobs import PACKS_PER_CORE, common_schema, make_write_job, run_packs
-from tailpipe.collect.messages import engine_message
+import pyarrow as pa
+
 from tailpipe.collect.outcome import Rows
-from tailpipe.collect.retry_fields import FieldsUnknown, retry_recipe
-from tailpipe.collect.retry_plan import UNIT, Left, RetryPlan, plan_retry
-from tailpipe.collect.retry_reading import RetryJob
-from tailpipe.collect.retry_tally import RetryTally
+from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Rejects, Unit
+from tailpipe.collect.recipes import RejectRecipes, make_recipes
+from tailpipe.collect.reject_reading import CHOICE_COLUMNS
+from tailpipe.collect.runner import Prepared, Run, Runner
 from tailpipe.collect.target import Target
-from tailpipe.engine.session import Session, open_session
-from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
-from tailpipe.lake.address import Lake, TableAddress
-from tailpipe.lake.log import TYPE_KEY, Change, TableLog, stored_columns
-from tailpipe.lake.quarantine import ReasonCount, count_reasons
-from tailpipe.lake.removal import remove_rejects
-from tailpipe.tables.standardise import reading_format
-from tailpipe.tables.stored_schema import column_types, table_schema
+from tailpipe.collect.windows import ALWAYS
+from tailpipe.errors import TailpipeError
+from tailpipe.lake.address import TableAddress
+from tailpipe.lake.log import stored_columns
+from tailpipe.lake.manifest import KnownArtifact
+from tailpipe.lake.quarantine import (
+    ReasonCount,
+    count_reasons,
+    is_within,
+    prefixes_of,
+    read_file,
+    record_prefixes,
+)
+from tailpipe.lake.state import PartitionState
+from tailpipe.records import is_final
+from tailpipe.sources.artifact import Artifact, Capturing
 from tailpipe.times import Window
 
-if TYPE_CHECKING:
-    from tailpipe.lake.facts import Fact
-    from tailpipe.tables.standardise import Recipe
+_CUT_OFF = (
+    "of which too little was kept to judge them anew",
+    "after a change of the format, `tailpipe collect --overwrite` reads the files again",
+)
+_FORGOTTEN = (
+    "of artifacts that were deleted from the lake",
+    "`tailpipe collect --from …` reads them again; `tailpipe rejects drop` takes the rejects out",
+)
 
-KIND = "retry"
-MAX_ATTEMPTS = 5
+
+@dataclass(frozen=True)
+class Left:
+    """Rejects that were not tried; `reason` goes on after their number: `of source …`."""
+
+    rejects: int
+    reason: str
+    hint: str
 
 
 @dataclass(frozen=True)
@@ -56,166 +71,137 @@ class RetryOutcome:
     failure: str | None = None
 
 
-@dataclass
-class Retry:
-    """One `rejects retry`: which partitions, rejects of which window, on which engine.
+@dataclass(frozen=True)
+class PreparedRetry(Prepared):
+    left: tuple[Left, ...] = ()
 
-    The engine is started when the first reject needs it.
-    """
 
-    targets: Sequence[Target]
-    lake: Lake
+@dataclass(kw_only=True)
+class Retry(Run):
+    """One `rejects retry`: of what was rejected within the window."""
+
     window: Window | None
-    engine: EngineSettings
-    now: datetime
-    watcher: Watcher
-    engine_log: int | None = None
-    open_engine: Callable[[EngineSettings, int | None], AbstractContextManager[Session]] = open_session
 
     def execute(self) -> tuple[RetryOutcome, ...]:
         """Partitions fail alone; the others are tried."""
-        self._session: Session | None = None
-        self._engine_error: Exception | None = None
         with ExitStack() as stack:
-            self._stack = stack
-            return tuple(self._retry_alone(target) for target in self.targets)
+            runner = Runner(self, stack)
+            return tuple(self._retry(runner, target) for target in self.targets)
 
-    def _retry_alone(self, target: Target) -> RetryOutcome:
+    def begins(self, plan: PartitionPlan) -> None:
+        rejects = sum(sum(unit.rejects.counts.values()) for unit in plan.units if unit.rejects)
+        self.watcher.waiting_for(f"{plan.target.name}: trying {rejects:,} rejects again")
+
+    def _retry(self, runner: Runner, target: Target) -> RetryOutcome:
         try:
-            return self._retry(target)
+            left = runner.execute(lambda: self._prepare(target)).left
+            state = self.log(target).state(target.config.name)
+            remaining = tuple(count_reasons(self.lake.table(target.config.table), state.reject_files))
         except TailpipeError as error:
-            if error is self._engine_error:
+            if error is runner.engine_error:
                 raise
             return RetryOutcome(target.name, failure=error.message.rstrip("."))
+        outcome = runner.outcome
+        assert outcome is not None
+        failure = outcome.failed[0].message if outcome.failed else None
+        return RetryOutcome(target.name, outcome.rows, outcome.days, left, remaining, failure)
 
-    def _retry(self, target: Target) -> RetryOutcome:
-        """Plans again, on top of what the other one committed, when another process was faster."""
+    def _prepare(self, target: Target) -> PreparedRetry:
+        """Rejects of sources for which there is no recipe are left where they are."""
         address = self.lake.table(target.config.table)
-        for attempt in range(1, MAX_ATTEMPTS + 1):
-            state = TableLog(address, table_schema(target.table, TYPE_KEY)).state(target.config.name)
-            plan = plan_retry(address, target, state, self.window)
-            try:
-                return self._run(plan, address)
-            except ConflictError as conflict:
-                again = f"Planning again on top of it (attempt {attempt + 1} of {MAX_ATTEMPTS})."
-                self.watcher.planning_again(f"{conflict.message}. {again}")
-        raise LakeError(
-            f"{target.name}: others were faster {MAX_ATTEMPTS} times",
-            hint="run again when they are done; nothing was lost and nothing was stored twice",
-        )
+        state = self.log(target).state(target.config.name)
+        unit, left = plan_retry(address, target, state, self.window)
+        plan = PartitionPlan(target, self.window or ALWAYS, state, (), ())
+        if unit is None or unit.rejects is None:
+            return PreparedRetry(plan, left=left)
+        make = RejectRecipes(address, state, unit.rejects)
+        recipes = make_recipes(target, [unit], stored_columns(address), make)
+        for number, error in recipes.errors.items():
+            left = (*left, Left(unit.rejects.counts[number], error.message, error.hint or ""))
+        units = _of_feeds(unit, unit.rejects, recipes.made)
+        return PreparedRetry(replace(plan, units=units), recipes.made, left=left)
 
-    def _run(self, plan: RetryPlan, address: TableAddress) -> RetryOutcome:
-        plan, recipes = _with_recipes(plan, address)
-        partition = plan.target.config.name
-        outcome = RetryOutcome(plan.target.name, left=plan.left)
-        if recipes:
-            run = _PartitionRetry(plan, recipes, address, self._ready_session(), self.now)
-            self.watcher.waiting_for(f"{plan.target.name}: trying {plan.rejects:,} rejects again")
-            try:
-                rows, days = run.execute()
-                outcome = replace(outcome, rows=rows, days=days)
-            except TailpipeError:
-                raise
-            except Exception as error:
-                outcome = replace(outcome, failure=engine_message(error))
-        state = TableLog(address, table_schema(plan.target.table, TYPE_KEY)).state(partition)
-        return replace(outcome, remaining=tuple(count_reasons(address, state.reject_files)))
 
-    def _ready_session(self) -> Session:
-        if self._session is None:
-            self.watcher.waiting_for(f"starting {self.engine.label}")
-            try:
-                self._session = self._stack.enter_context(self.open_engine(self.engine, self.engine_log))
-            except Exception as error:
-                self._engine_error = error
-                raise
-        return self._session
+def _of_feeds(unit: Unit, rejects: Rejects, feeds: Mapping[int, object]) -> tuple[Unit, ...]:
+    counts = {number: count for number, count in rejects.counts.items() if number in feeds}
+    artifacts = tuple(item for item in unit.artifacts if item.feed in feeds)
+    return (replace(unit, artifacts=artifacts, rejects=replace(rejects, counts=counts)),) if artifacts else ()
+
+
+def plan_retry(
+    address: TableAddress, target: Target, state: PartitionState, window: Window | None
+) -> tuple[Unit | None, tuple[Left, ...]]:
+    """All rejects that are to be tried as one unit, and what is left. Reads whose they are, but not their texts."""
+    feeds = {feed.source.name: number for number, feed in enumerate(target.feeds)}
+    planning = _Planning(target, feeds, record_prefixes(target.name, state))
+    for path in state.reject_files:
+        rows = read_file(address, path, [*CHOICE_COLUMNS, "source", "records"])
+        if planning.add(rows.filter(is_within(rows, window))):
+            planning.files.append(path)
+    left = tuple(Left(rejects, *why) for why, rejects in planning.left.items())
+    artifacts = planning.artifacts()
+    rejects = Rejects(tuple(planning.files), planning.counts, window)
+    return (Unit(None, 1, artifacts, rejects) if artifacts else None), left
 
 
 @dataclass
-class _PartitionRetry:
-    plan: RetryPlan
-    recipes: Mapping[int, Recipe]
-    address: TableAddress
-    session: Session
-    now: datetime
+class _Planning:
+    """`feeds` are numbers by name of the source, `known` artifacts by prefix of their ids.
 
-    def execute(self) -> tuple[Rows, frozenset[str]]:
-        """Raises ConflictError when another process was faster; after any error nothing is changed."""
-        self.log = TableLog(self.address, common_schema(self.plan.target, self.recipes.values()))
-        self.stored = self.log.prepare()
-        tally = RetryTally()
-        try:
-            for number, recipe in self.recipes.items():
-                tally.add(self.plan.feeds[number], self._run_feed(number, recipe))
-            removed = self._take_out(tally)
-            self._check(tally)
-            self._commit(tally, removed)
-        # An interruption may come when the commit is done: then files must stay, so it is none of these.
-        except UnknownOutcome:
-            raise
-        except Exception:
-            self.address.discard(tally.written)
-            raise
-        return tally.rows, frozenset(fact.partition_values["tp_date"] for fact in tally.files)
+    `tried` are prefixes, and where the artifact lay when its records were rejected.
+    """
 
-    def _run_feed(self, number: int, recipe: Recipe) -> list[Fact]:
-        plan, session = self.plan, self.session
-        count = session.cores * (1 if session.runs_all_tasks_at_once else PACKS_PER_CORE)
-        packs = tuple(plan.files[k::count] for k in range(min(count, len(plan.files))))
-        read = RetryJob(self.address, reading_format(recipe), plan.choice(number), packs)
-        write = make_write_job(plan.target, self.address, recipe, plan.slots(number), self.now, self.stored)
-        write = replace(write, keeps_all_rejects=True)
-        return run_watched(lambda: run_packs(session, recipe, read, len(packs), write), lambda: None)
+    target: Target
+    feeds: Mapping[str, int]
+    known: Mapping[str, KnownArtifact]
+    files: list[str] = field(default_factory=list)
+    tried: dict[tuple[str, str], None] = field(default_factory=dict)
+    counts: Counter[int] = field(default_factory=Counter)
+    left: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def _take_out(self, tally: RetryTally) -> tuple[str, ...]:
-        """Files that held what was tried; what they held beside it is carried over into new ones."""
-        choice = self.plan.choice()
-        removal = remove_rejects(
-            self.address,
-            self.plan.target.config.name,
-            self.plan.files,
-            lambda rows: choice.slots_of(rows).is_valid(),
-            UNIT,
+    def add(self, rows: pa.Table) -> bool:
+        """Whether any of the rejects is to be tried."""
+        before = self.counts.total()
+        for group in _groups(rows):
+            why = self._why_left(group)
+            if why is not None:
+                self.left[why] += group["records_sum"]
+                continue
+            self.tried[group["prefix"], group["artifact"]] = None
+            self.counts[self.feeds[group["source"]]] += group["records_sum"]
+        return self.counts.total() > before
+
+    def _why_left(self, group: Mapping[str, Any]) -> tuple[str, str] | None:
+        if group["prefix"] not in self.known:
+            return _FORGOTTEN
+        if group["source"] not in self.feeds:
+            return self._unknown_source(group["source"])
+        return _CUT_OFF if group["is_final"] else None
+
+    def artifacts(self) -> tuple[PlannedArtifact, ...]:
+        found = ((self.known[prefix], location) for prefix, location in self.tried)
+        planned = [self._planned(self.feeds[known.source], location, known) for known, location in found]
+        return tuple(sorted(planned, key=lambda item: item.feed))
+
+    def _planned(self, feed: int, location: str, known: KnownArtifact) -> PlannedArtifact:
+        source = self.target.feeds[feed].source
+        captures = source.captures(location) if isinstance(source, Capturing) else {}
+        artifact = Artifact(location, known.size_bytes, known.version, known.span, captures)
+        return PlannedArtifact(feed, artifact, Action.RETRY, known.identity, known.kept, known.kept, known)
+
+    def _unknown_source(self, source: str) -> tuple[str, str]:
+        return (
+            f'of source "{source}", which {self.target.name} does not have now',
+            f"configured: {', '.join(self.feeds)}; `tailpipe rejects drop {self.target.name}` takes them out",
         )
-        tally.rejects += removal.added
-        return removal.removed
-
-    def _check(self, tally: RetryTally) -> None:
-        rows = tally.rows
-        if not rows.is_balanced or rows.read != self.plan.rejects:
-            raise LakeError(
-                f"{self.plan.target.name}: the counts do not add up: {self.plan.rejects:,} rejects to try, "
-                f"{rows.read:,} read, {rows.stored:,} stored, {rows.filtered:,} filtered, {rows.rejected:,} rejected. "
-                "Nothing was changed.",
-                hint="please report this",
-            )
-
-    def _commit(self, tally: RetryTally, removed: tuple[str, ...]) -> None:
-        change = Change(
-            partition=self.plan.target.config.name,
-            kind=KIND,
-            unit="",
-            run=uuid.uuid4().hex,
-            files=tuple(tally.files),
-            rejects=tuple(fact.path for fact in tally.rejects),
-            removed_rejects=removed,
-            artifacts=tally.records,
-            # Records of artifacts would settle them, but no artifact was read.
-            failures=self.plan.state.failures,
-        )
-        self.log.commit(change, self.plan.state.version)
 
 
-def _with_recipes(plan: RetryPlan, address: TableAddress) -> tuple[RetryPlan, dict[int, Recipe]]:
-    """Feeds whose rejects cannot be read are left out of the plan."""
-    recipes: dict[int, Recipe] = {}
-    stored = stored_columns(address) if plan.feeds else {}
-    for number in plan.feeds:
-        try:
-            recipes[number] = retry_recipe(plan, number, address, stored)
-        except FieldsUnknown as unknown:
-            plan = plan.without(number, unknown.message, unknown.hint or "")
-            continue
-        stored |= column_types(recipes[number].table)
-    return plan, recipes
+def _groups(rows: pa.Table) -> list[dict[str, Any]]:
+    groups = (
+        rows.append_column("prefix", prefixes_of(rows.column("id")))
+        .append_column("is_final", is_final(rows.column("code")))
+        .group_by(["prefix", "artifact", "source", "is_final"], use_threads=False)
+        .aggregate([("records", "sum")])
+    )
+    found: list[dict[str, Any]] = groups.to_pylist()
+    return found

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 import time
 import traceback
-import uuid
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tailpipe.collect.events import Watcher
 from tailpipe.collect.outcome import (
     LAKE,
     UNEXPECTED,
@@ -19,26 +16,22 @@ from tailpipe.collect.outcome import (
     USAGE,
     PartitionOutcome,
     RunOutcome,
+    UnitDone,
     UnitFailed,
     unlisted,
 )
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.planning import plan_partition
 from tailpipe.collect.run_report import Ending
+from tailpipe.collect.runner import Prepared, Run, Runner, joined
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons
 from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.config.values import PartitionConfig
-from tailpipe.engine.session import Session, open_session
-from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError, TailpipeError, UsageError, system_message
-from tailpipe.lake.address import Lake
+from tailpipe.errors import LakeError, TailpipeError, UsageError, system_message
 from tailpipe.lake.folder import make_writable
-from tailpipe.lake.log import TYPE_KEY, TableLog
-from tailpipe.tables.stored_schema import table_schema
+from tailpipe.lake.log import stored_columns
 from tailpipe.times import Lookback, Window
-
-MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -58,23 +51,13 @@ class Defaults:
         return partition.max_rejects or self.max_rejects
 
 
-@dataclass
-class Collection:
-    """One `collect`: which partitions, of which window, into which lake, on which engine.
+@dataclass(kw_only=True)
+class Collection(Run):
+    """One `collect`: of which window, and whether what is stored is read again."""
 
-    `open_engine` is called when the first unit needs a session; the session ends with the run.
-    """
-
-    targets: Sequence[Target]
-    lake: Lake
     asked: AskedWindow
-    engine: EngineSettings
-    now: datetime
-    watcher: Watcher
     defaults: Defaults = field(default_factory=Defaults)
     is_overwrite: bool = False
-    engine_log: int | None = None
-    open_engine: Callable[[EngineSettings, int | None], AbstractContextManager[Session]] = open_session
 
     def plan(self) -> tuple[list[PartitionPlan], RunOutcome]:
         """Lists sources and compares with the lake; starts no engine. Partitions that cannot be planned are told in
@@ -85,7 +68,7 @@ class Collection:
             try:
                 plans.append(self.plan_target(target))
             except Exception as error:
-                outcomes.append(self.broken_off(target, error))
+                outcomes.append(self._broken_off(target, error))
         return plans, RunOutcome(tuple(outcomes))
 
     def execute(self) -> RunOutcome:
@@ -93,9 +76,9 @@ class Collection:
         started = time.monotonic()
         make_writable(self.lake)
         with ExitStack() as stack:
-            runner = _Runner(self, stack)
+            runner = Runner(self, stack)
             try:
-                outcomes = tuple(runner.collect(target) for target in self.targets)
+                outcomes = tuple(self._collect(runner, target) for target in self.targets)
             finally:
                 self.watcher.ended()
         seconds = time.monotonic() - started
@@ -107,10 +90,66 @@ class Collection:
         horizons = self.defaults.horizons(target.config)
         return plan_partition(target, state, self.asked, horizons, self.now, self.is_overwrite)
 
-    def log(self, target: Target) -> TableLog:
-        return TableLog(self.lake.table(target.config.table), table_schema(target.table, TYPE_KEY))
+    def tell(self, plan: PartitionPlan, unit: UnitDone | UnitFailed) -> None:
+        if isinstance(unit, UnitDone):
+            self.watcher.unit_done(plan, unit)
+        else:
+            self.watcher.unit_failed(plan, unit)
 
-    def broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
+    def _collect(self, runner: Runner, target: Target) -> PartitionOutcome:
+        """Whatever one partition's run raises is its own failure: the next partition is collected all the same."""
+        try:
+            limit = self.defaults.reject_limit(target.config)
+            plan = runner.execute(lambda: self._prepare(target), limit).plan
+            assert runner.outcome is not None
+            failed = (*unlisted(plan.listings), *runner.outcome.failed)
+            outcome = self._leave_report(runner, plan, replace(runner.outcome, failed=failed))
+        except Exception as error:
+            if error is runner.engine_error:
+                raise
+            outcome = joined(runner.outcome, self._broken_off(target, error))
+            self.watcher.partition_broken_off(outcome)
+            if not isinstance(error, UsageError):
+                self._report_broken_off(runner, target, outcome)
+        self.watcher.partition_finished(outcome)
+        return outcome
+
+    def _prepare(self, target: Target) -> Prepared:
+        plan = self.plan_target(target)
+        self.watcher.partition_planned(plan)
+        if not plan.units:
+            return Prepared(plan)
+        # What only jobs need is loaded by runs that have any.
+        from tailpipe.collect.recipes import make_recipes, without_unreadable
+
+        recipes = make_recipes(target, plan.units, stored_columns(self.lake.table(target.config.table)))
+        units, failed = without_unreadable(plan.units, recipes.errors)
+        feeds = {item.feed for unit in units for item in unit.artifacts}
+        used = {number: recipe for number, recipe in recipes.made.items() if number in feeds}
+        return Prepared(replace(plan, units=units), used, failed)
+
+    def _report_broken_off(self, runner: Runner, target: Target, outcome: PartitionOutcome) -> None:
+        """It claims nothing of what this run wanted, so that the next one wants it again."""
+        try:
+            state = self.log(target).state(target.config.name)
+        except Exception:
+            return
+        if state.version:
+            self._leave_report(runner, PartitionPlan(target, outcome.window, state, (), ()), outcome)
+
+    def _leave_report(
+        self, runner: Runner, plan: PartitionPlan, outcome: PartitionOutcome
+    ) -> PartitionOutcome:
+        """What was stored stays stored where the report cannot be written; the next run then looks again."""
+        ending = Ending(plan, outcome, runner.run_id, self.engine.name, self.now, datetime.now(UTC))
+        try:
+            ending.leave(self.log(plan.target))
+        except (LakeError, OSError) as error:
+            failure = UnitFailed(UNRECORDED, 0, str(error))
+            return replace(outcome, failed=(*outcome.failed, failure))
+        return outcome
+
+    def _broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
         """The outcome of a partition that could not even be planned."""
         window = Window(self.now, self.now)
         return PartitionOutcome(target.name, window, (), failed=(self.failure(error),))
@@ -127,138 +166,3 @@ class Collection:
             return UnitFailed(UNEXPECTED, 0, system_message(error))
         message = f"unexpected {type(error).__name__}: {error}"
         return UnitFailed(UNEXPECTED, 0, f"{message}\nhint: run with --debug to see where, and report it")
-
-
-class _Runner:
-    """Runs plans one after another in one session, which starts when the first unit needs it."""
-
-    def __init__(self, collection: Collection, stack: ExitStack) -> None:
-        self._collection = collection
-        self._stack = stack
-        self._session: Session | None = None
-        self._engine_error: Exception | None = None
-        self._engine_start_seconds = 0.0
-        self._first_job_seconds = 0.0
-        self._run_id = uuid.uuid4().hex
-
-    def collect(self, target: Target) -> PartitionOutcome:
-        """Whatever one partition's run raises is its own failure: the next partition is collected all the same."""
-        self._done: PartitionOutcome | None = None
-        try:
-            outcome = self._run(self._collection.plan_target(target))
-        except Exception as error:
-            if error is self._engine_error:
-                raise
-            outcome = self._broken_off(target, error)
-        self._collection.watcher.partition_finished(outcome)
-        return outcome
-
-    def _broken_off(self, target: Target, error: Exception) -> PartitionOutcome:
-        """The record claims nothing of what this run wanted, so that the next one wants it again.
-
-        A command that asks for nothing leaves none.
-        """
-        outcome = _joined(self._done, self._collection.broken_off(target, error))
-        self._collection.watcher.partition_broken_off(outcome)
-        if isinstance(error, UsageError):
-            return outcome
-        try:
-            state = self._collection.log(target).state(target.config.name)
-        except Exception:
-            return outcome
-        if state.version:
-            self._leave_record(PartitionPlan(target, outcome.window, state, (), ()), outcome)
-        return outcome
-
-    def _leave_record(self, plan: PartitionPlan, outcome: PartitionOutcome) -> PartitionOutcome:
-        """What was stored stays stored where the record cannot be written; the next run then looks again."""
-        collection = self._collection
-        ending = Ending(
-            plan, outcome, self._run_id, collection.engine.name, collection.now, datetime.now(UTC)
-        )
-        try:
-            ending.leave(collection.log(plan.target))
-        except (LakeError, OSError) as error:
-            failure = UnitFailed(UNRECORDED, 0, str(error))
-            return replace(outcome, failed=(*outcome.failed, failure))
-        return outcome
-
-    def _run(self, plan: PartitionPlan) -> PartitionOutcome:
-        """Plans again, on top of what the other one committed, when another collector was faster.
-
-        Where the other one takes work off this one, it may be faster as often as it likes.
-        """
-        watcher = self._collection.watcher
-        attempts = 0
-        while attempts < MAX_ATTEMPTS:
-            watcher.partition_planned(plan)
-            try:
-                self._run_once(plan)
-                outcome = self._done or _nothing(plan)
-                failed = (*unlisted(plan.listings), *outcome.failed)
-                return self._leave_record(plan, replace(outcome, failed=failed))
-            except ConflictError as conflict:
-                watcher.planning_again(f"{conflict.message}. Planning again on top of it.")
-                left = plan.artifact_count
-                plan = self._collection.plan_target(plan.target)
-                attempts = attempts + 1 if plan.artifact_count >= left else 0
-        raise LakeError(
-            f"{plan.target.name}: other collectors were faster {MAX_ATTEMPTS} times",
-            hint="run again when they are done; nothing was lost and nothing was stored twice",
-        )
-
-    def _run_once(self, plan: PartitionPlan) -> None:
-        """What was done before an error is kept in the lake and in `_done`."""
-        from tailpipe.collect.execute import PartitionRun
-
-        if not plan.units:
-            self._done = _joined(self._done, _nothing(plan))
-            return
-        run = PartitionRun(
-            plan=plan,
-            address=self._collection.lake.table(plan.target.config.table),
-            session=self._ready_session(),
-            watcher=self._collection.watcher,
-            run_id=self._run_id,
-            now=self._collection.now,
-            is_embedded=self._collection.engine.is_embedded,
-            reject_limit=self._collection.defaults.reject_limit(plan.target.config),
-        )
-        try:
-            run.execute()
-        finally:
-            self._done = _joined(self._done, run.outcome)
-            self._first_job_seconds = self._first_job_seconds or run.first_job_seconds or 0.0
-
-    def _ready_session(self) -> Session:
-        if self._session is None:
-            collection = self._collection
-            collection.watcher.waiting_for(f"starting {collection.engine.label}")
-            started = time.monotonic()
-            try:
-                self._session = self._stack.enter_context(
-                    collection.open_engine(collection.engine, collection.engine_log)
-                )
-            except Exception as error:
-                self._engine_error = error
-                raise
-            self._engine_start_seconds = time.monotonic() - started
-        return self._session
-
-    def timings(self, seconds: float) -> dict[str, float]:
-        rest = seconds - self._engine_start_seconds - self._first_job_seconds
-        return {
-            "engine_start_seconds": round(self._engine_start_seconds, 3),
-            "first_job_seconds": round(self._first_job_seconds, 3),
-            "rest_seconds": round(rest, 3),
-        }
-
-
-def _nothing(plan: PartitionPlan) -> PartitionOutcome:
-    return PartitionOutcome(plan.target.name, plan.window, plan.listings)
-
-
-def _joined(earlier: PartitionOutcome | None, later: PartitionOutcome) -> PartitionOutcome:
-    if earlier is None:
-        return later
-    return replace(later, done=earlier.done + later.done, failed=earlier.failed + later.failed)

@@ -69,10 +69,13 @@ def _artifact_failed(key: ArtifactKey, message: str) -> UnitFailed:
 
 def _balanced(tally: UnitTally) -> Verdict:
     rows, left = tally.rows, _part(tally.unit, tally.left())
-    if rows.is_balanced:
+    rejects = tally.unit.rejects
+    to_try = rows.read if rejects is None else sum(rejects.counts.values())
+    if rows.is_balanced and rows.read == to_try:
         return Verdict(is_committed=True, left=left)
+    tried = "" if rejects is None else f"{to_try:,} rejects to try, "
     message = (
-        f"the counts do not add up: {rows.read:,} rows in, {rows.stored:,} stored, "
+        f"the counts do not add up: {tried}{rows.read:,} rows in, {rows.stored:,} stored, "
         f"{rows.filtered:,} filtered, {rows.rejected:,} rejected. Nothing was stored; please report this."
     )
     return Verdict(failed=(whole_failed(tally.read, message),), left=left)
@@ -87,8 +90,8 @@ def _day_over_limit(tally: UnitTally, limits: Limits) -> list[str]:
     it was read."""
     if limits.rejects is None or not tally.rows.rejected or tally.unit.day is None:
         return []
-    known = {record.key: record for record in limits.known(tally.unit.day)}
-    message = _over_limit(limits.rejects, (known | {record.key: record for record in tally.records}).values())
+    known = {each.key: each for each in limits.known(tally.unit.day)} | tally.known
+    message = _over_limit(limits.rejects, known.values())
     return [message] if message else []
 
 
@@ -96,12 +99,9 @@ def _files_over_limit(tally: UnitTally, limits: Limits) -> dict[ArtifactKey, str
     """Files without a date answer each for its own, with what earlier runs read of it."""
     if limits.rejects is None:
         return {}
-    rejected = (
-        (key, record)
-        for (key, rows), record in zip(tally.by_artifact.items(), tally.records, strict=True)
-        if rows.rejected
-    )
-    return {key: message for key, record in rejected if (message := _over_limit(limits.rejects, [record]))}
+    rejected = [item for item in tally.read.artifacts if tally.by_artifact[item.key].rejected]
+    messages = {item.key: _over_limit(limits.rejects, [tally.known_of(item)]) for item in rejected}
+    return {key: message for key, message in messages.items() if message}
 
 
 def _over_limit(limit: RejectLimit, records: Iterable[KnownArtifact]) -> str | None:
@@ -121,4 +121,5 @@ def _folders(tally: UnitTally, limits: Limits) -> dict[ArtifactKey, str]:
 def _unit_message(unit: Unit, messages: Sequence[str]) -> str:
     first, *others = messages
     more = f" (and {len(others):,} more)" if others else ""
-    return f"{first}{more}. Nothing of {unit.label} was stored; the day stays pending."
+    pending = f". Nothing of {unit.label} was stored; the day stays pending." if unit.day else ""
+    return f"{first}{more}{pending}"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 
-from tailpipe.collect.jobs import artifact_constants
+from tailpipe.collect.jobs import Slots, artifact_constants
 from tailpipe.collect.outcome import Rows, UnitDone
 from tailpipe.collect.plan import Action, ArtifactKey, PlannedArtifact, Unit
 from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.target import Target
 from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
+from tailpipe.lake.known import Key
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.records import Reading
 
@@ -26,16 +27,17 @@ _MAX = datetime.max.replace(tzinfo=UTC) - _EPOCH
 
 @dataclass
 class UnitTally:
-    """`errors` holds a sentence per artifact that could not be read. `restarted` are those whose last line went on
-    since it was taken: what it gave then goes with `replacement`.
+    """`errors` holds a sentence per artifact that could not be read. `known` is what is known of artifacts after a
+    commit. `restarted` are those whose last line went on since it was taken: what it gave then goes with `replacement`.
     """
 
+    target: Target
     unit: Unit
     run: str
     now: datetime
     files: list[FileFact] = field(default_factory=list)
     rejects: list[RejectsFact] = field(default_factory=list)
-    records: list[KnownArtifact] = field(default_factory=list)
+    known: dict[Key, KnownArtifact] = field(default_factory=dict)
     errors: dict[ArtifactKey, str] = field(default_factory=dict)
     by_artifact: dict[ArtifactKey, Rows] = field(default_factory=dict)
     raw_bytes: int = 0
@@ -43,23 +45,34 @@ class UnitTally:
     restarted: list[PlannedArtifact] = field(default_factory=list)
     replacement: Replacement = field(default_factory=Replacement)
 
-    def add(self, planned: PlannedArtifact, target: Target, read: Reading, counts: RowsFact) -> None:
-        """One artifact that was read to its end."""
-        known = planned.known.stored if planned.known and planned.action is Action.WIDEN else 0
+    def add(self, planned: PlannedArtifact, read: Reading, counts: RowsFact) -> None:
+        """One artifact that was read to its end, or of which all rejects of one place were tried."""
+        before = planned.known.stored if planned.known and planned.action is Action.WIDEN else 0
         rows = Rows(
             read=read.rows,
             stored=counts.stored,
             filtered=read.rows - counts.stored - counts.rejected,
             outside=counts.outside,
             rejected=counts.rejected,
-            stored_before=min(known, counts.outside),
+            stored_before=min(before, counts.outside),
         )
         self.rows += rows
         self.by_artifact[planned.key] = rows
         self.raw_bytes += read.size_bytes
-        self.records.append(_record(target, planned, read, rows, counts, self.run, self.now))
+        self._know(planned, read, rows, counts)
         if read.is_restarted:
             self.restarted.append(planned)
+
+    def _know(self, planned: PlannedArtifact, read: Reading, rows: Rows, counts: RowsFact) -> None:
+        key = planned.source(self.target), planned.identity
+        if planned.action is Action.RETRY and planned.known is not None:
+            # Its rejects may be of several places.
+            self.known[key] = _retried(self.known.get(key, planned.known), rows, counts)
+        else:
+            self.known[key] = _known(key, planned, read, rows, counts, self.run, self.now)
+
+    def known_of(self, planned: PlannedArtifact) -> KnownArtifact:
+        return self.known[planned.source(self.target), planned.identity]
 
     def left(self) -> tuple[PlannedArtifact, ...]:
         """Artifacts of the unit that nobody began to read."""
@@ -91,18 +104,16 @@ class UnitTally:
             stored_bytes=sum(fact.size_bytes for fact in self.files),
             files=len(self.files),
             days=frozenset(fact.partition_values["tp_date"] for fact in self.files),
-            waiting=tuple(record.location for record in self.records if record.waiting_bytes),
+            waiting=tuple(known.location for known in self.known.values() if known.waiting_bytes),
             went_on=len(self.restarted),
         )
 
-    def replace(self, target: Target, replacement: Replacement) -> None:
+    def replace(self, replacement: Replacement) -> None:
         """Takes out what was stored, and counts no line twice that went on."""
         self.replacement = replacement
-        gone = {planned.known.key: planned for planned in self.restarted if planned.known}
-        self.records = [
-            _without_line(record, gone[record.key], target, replacement) if record.key in gone else record
-            for record in self.records
-        ]
+        for planned in self.restarted:
+            known = self.known_of(planned)
+            self.known[known.key] = _without_line(known, planned, self.target, replacement)
 
     @property
     def written(self) -> list[str]:
@@ -113,8 +124,7 @@ class UnitTally:
 
 def add_facts(
     tallies: dict[str, UnitTally],
-    target: Target,
-    slots: Sequence[tuple[Unit, PlannedArtifact]],
+    slots: Slots,
     facts: Iterable[Fact],
     is_stopped: bool = False,
 ) -> None:
@@ -132,11 +142,11 @@ def add_facts(
             case RejectsFact():
                 tallies[fact.unit].rejects.append(fact)
             case ReadFact():
-                reads[fact.slot] = fact.reading
+                reads[fact.slot] = _sum_reads(reads.get(fact.slot), fact.reading)
             case ErrorFact():
                 errors[fact.slot] = fact.message
             case RowsFact():
-                counts[fact.slot] = _sum(counts.get(fact.slot), fact)
+                counts[fact.slot] = _sum_rows(counts.get(fact.slot), fact)
     for slot, (unit, planned) in enumerate(slots):
         tally = tallies[unit.key]
         if slot in errors:
@@ -146,10 +156,17 @@ def add_facts(
         elif slot not in reads:
             tally.errors[planned.key] = f"{planned.artifact.location}: the engine did not read it to its end"
         else:
-            tally.add(planned, target, reads[slot], counts.get(slot) or RowsFact(slot, 0, 0, 0))
+            tally.add(planned, reads[slot], counts.get(slot) or RowsFact(slot, 0, 0, 0))
 
 
-def _sum(a: RowsFact | None, b: RowsFact) -> RowsFact:
+def _sum_reads(a: Reading | None, b: Reading) -> Reading:
+    """Rejects of one artifact may lie in files that several tasks read."""
+    if a is None:
+        return b
+    return msgspec.structs.replace(b, rows=a.rows + b.rows, size_bytes=a.size_bytes + b.size_bytes)
+
+
+def _sum_rows(a: RowsFact | None, b: RowsFact) -> RowsFact:
     if a is None:
         return b
     return RowsFact(
@@ -164,8 +181,8 @@ def _sum(a: RowsFact | None, b: RowsFact) -> RowsFact:
     )
 
 
-def _record(
-    target: Target,
+def _known(
+    key: Key,
     planned: PlannedArtifact,
     read: Reading,
     rows: Rows,
@@ -185,8 +202,8 @@ def _record(
         else:
             oldest, newest = first_of(known.oldest, first, oldest), last_of(known.newest, last, newest)
     return KnownArtifact(
-        source=planned.source(target),
-        identity=planned.identity,
+        source=key[0],
+        identity=key[1],
         location=artifact.location,
         version=artifact.version,
         size_bytes=artifact.size_bytes,
@@ -210,6 +227,21 @@ def _record(
         run=run,
         oldest=oldest,
         newest=newest,
+    )
+
+
+def _retried(known: KnownArtifact, rows: Rows, span: RowsFact) -> KnownArtifact:
+    """Its records are the same ones; some of them are no longer rejected."""
+    return msgspec.structs.replace(
+        known,
+        stored=known.stored + rows.stored,
+        filtered=known.filtered + rows.filtered - rows.outside,
+        outside=known.outside + rows.outside,
+        rejected=known.rejected - rows.read + rows.rejected,
+        first=first_of(known.first, moment(span.first)),
+        last=last_of(known.last, moment(span.last)),
+        oldest=None if is_untold(known) else first_of(known.oldest, moment(span.oldest)),
+        newest=None if is_untold(known) else last_of(known.newest, moment(span.newest)),
     )
 
 

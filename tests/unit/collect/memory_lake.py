@@ -145,7 +145,7 @@ class MemoryLake:
         ]
         if broken and unit.day is not None:
             return _Reading(None, (unit.label,))
-        tally = UnitTally(unit, "run", now)
+        tally = UnitTally(plan.target, unit, "run", now)
         judged = [
             self._judge(plan, tally, planned, records[planned.key])
             for planned in unit.artifacts
@@ -156,12 +156,14 @@ class MemoryLake:
             return _Reading(None, failed)
         ids = frozenset(open_line_id(plan.target, planned) for planned in tally.restarted)
         rows_found, rejects_found = ids & self.rows.keys(), ids & self.rejects.keys()
-        tally.replace(plan.target, Replacement(rows_found=rows_found, rejects_found=rejects_found))
-        for record in tally.records:
+        tally.replace(Replacement(rows_found=rows_found, rejects_found=rejects_found))
+        for record in tally.known.values():
             counts = record.stored, record.filtered, record.outside, record.rejected
             assert record.rows == sum(counts)
             assert min(counts) >= 0
-        change = Change("p", "collect", unit.key, "run", artifacts=tuple(tally.records), asked=plan.asked)
+        change = Change(
+            "p", "collect", unit.key, "run", artifacts=tuple(tally.known.values()), asked=plan.asked
+        )
         delivery = Delivery(
             change,
             {id: raw for one in judged for id, raw in one.rows.items()},
@@ -194,7 +196,7 @@ class MemoryLake:
         )
         reading = decode_closing(closing["raw"])
         assert isinstance(reading, Reading)
-        tally.add(planned, plan.target, reading, counts)
+        tally.add(planned, reading, counts)
         assert tally.rows.is_balanced
         replaced = {prefix: planned.known} if planned.action is Action.REPLACE and planned.known else {}
         return Delivery(Change("p", "", "", ""), rows, rejects, replaced)

@@ -7,21 +7,28 @@ from datetime import UTC, date, datetime
 import pytest
 
 from tailpipe.collect.outcome import Rows, UnitFailed
-from tailpipe.collect.plan import PlannedArtifact, Unit
+from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit
 from tailpipe.collect.settle import Limits, Verdict, judge
-from tailpipe.collect.tally import UnitTally
+from tailpipe.collect.tally import UnitTally, add_facts
+from tailpipe.collect.target import Target
 from tailpipe.config.reject_limit import RejectLimit
-from tailpipe.lake.facts import FileFact
+from tailpipe.config.values import PartitionConfig
+from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RowsFact
 from tailpipe.lake.folder_limit import MAX_INDEX_VALUES
 from tailpipe.lake.manifest import KnownArtifact
+from tailpipe.records import Reading
 from tailpipe.sources.artifact import Artifact
+from tailpipe.tables.table import Table
 
 NOW = datetime(2024, 6, 15, tzinfo=UTC)
 DAY = date(2024, 6, 1)
 
 
+TARGET = Target(PartitionConfig("app_log", "p"), Table("app_log", ()), ())
+
+
 def planned(name: str) -> PlannedArtifact:
-    return PlannedArtifact(0, Artifact(name, 100, "v1"), identity=name)
+    return PlannedArtifact(0, Artifact(name, 100, "v1"), identity=name, known=known(name, Rows()))
 
 
 def known(name: str, rows: Rows) -> KnownArtifact:
@@ -32,14 +39,14 @@ def known(name: str, rows: Rows) -> KnownArtifact:
 
 def make_tally(day: date | None, **read: Rows | str | None) -> UnitTally:
     """By artifact the rows that it gave, the sentence why it was not read, or None where nobody began with it."""
-    tally = UnitTally(Unit(day, 1, tuple(map(planned, read))), "run", NOW)
+    tally = UnitTally(TARGET, Unit(day, 1, tuple(map(planned, read))), "run", NOW)
     for name, what in read.items():
         if isinstance(what, str):
             tally.errors[planned(name).key] = what
         elif what is not None:
             tally.by_artifact[planned(name).key] = what
             tally.rows += what
-            tally.records.append(known(name, what))
+            tally.known["a", name] = known(name, what)
     return tally
 
 
@@ -106,3 +113,45 @@ def test_counts_must_add_up() -> None:
     verdict = judge(make_tally(None, a=Rows(10, 9), b=None), Limits())
     assert "the counts do not add up: 10 rows in, 9 stored" in verdict.failed[0].message
     assert verdict.left == (unit(None, "b"),)
+
+
+def retried(rejects: int, *facts: Fact) -> UnitTally:
+    """What came of the rejects of one artifact that was moved: some were rejected at `x`, others at `y`."""
+    before = known("x", Rows(10, 4, rejected=6))
+    places = tuple(
+        PlannedArtifact(0, Artifact(location, 100, "v1"), Action.RETRY, "x", known=before)
+        for location in "xy"
+    )
+    unit = Unit(None, 1, places, Rejects(("f",), {0: rejects}))
+    tally = UnitTally(TARGET, unit, "run", NOW)
+    add_facts({unit.key: tally}, [(unit, place) for place in places], facts)
+    return tally
+
+
+READ = (ReadFact(0, Reading(2, 20)), ReadFact(0, Reading(1, 10)), ReadFact(1, Reading(3, 30)))
+ROWS = (RowsFact(0, 1, 1, 0, 5, 5, 3, 5), RowsFact(1, 2, 0, 1, 7, 9, 7, 9))
+
+
+def test_rejects_of_an_artifact_from_several_tasks_and_places_are_added_up() -> None:
+    tally = retried(6, *READ, *ROWS)
+    assert judge(tally, Limits()) == Verdict(is_committed=True)
+    assert tally.rows == Rows(6, 3, 2, 1, 1)
+    (after,) = tally.known.values()
+    assert (after.rows, after.stored, after.filtered, after.outside, after.rejected) == (10, 7, 1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rejects", "facts", "words"),
+    [
+        (7, (*READ, *ROWS), "the counts do not add up: 7 rejects to try, 6 rows in"),
+        (6, (*READ, *ROWS, ErrorFact(1, "too many folders")), "too many folders"),
+        (6, (*READ[:2], *ROWS), "y: the engine did not read it to its end"),
+    ],
+)
+def test_rejects_stay_where_not_all_of_them_could_be_tried(
+    rejects: int, facts: tuple[Fact, ...], words: str
+) -> None:
+    verdict = judge(retried(rejects, *facts), Limits())
+    assert not verdict.is_committed
+    assert verdict.failed[0].message.startswith(words)
+    assert verdict.left == ()

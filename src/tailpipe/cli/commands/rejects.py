@@ -197,8 +197,7 @@ def _not_tried(
     broken: Collection[tuple[str, str]],
     window: Window | None,
 ) -> Iterator[RetryOutcome]:
-    from tailpipe.collect.retry import RetryOutcome
-    from tailpipe.collect.retry_plan import Left
+    from tailpipe.collect.retry import Left, RetryOutcome
     from tailpipe.lake.quarantine import find_rejects
 
     for key, files in partitions.items():

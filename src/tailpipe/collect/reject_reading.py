@@ -1,4 +1,4 @@
-"""The reading half of a retry, as executors see it. Workers import this module: it must stay light."""
+"""Records that come from quarantine, as executors read them. Workers import this module: it must stay light."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class Choice:
     slots: tuple[tuple[str, str], ...]
     window: Window | None
 
+    def __call__(self, rows: pa.Table) -> pa.Array:
+        """Whether each row is chosen."""
+        return self.slots_of(rows).is_valid()
+
     def slots_of(self, rows: pa.Table) -> pa.Array:
         """The slot's number of each chosen row, null for the others. Needs CHOICE_COLUMNS."""
         keys = pc.binary_join_element_wise(prefixes_of(rows.column("id")), rows.column("artifact"), "\0")
@@ -42,7 +46,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class RetryJob:
+class RejectJob:
     """The function for `mapInArrow` that turns numbers of packs, which are files of quarantine, into records.
 
     Records come as a source would give them, and behind those of a pack one closing row for each slot that it had.

@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tailpipe.collect.retry_fields import FieldsUnknown, common_header
-from tailpipe.collect.retry_reading import Choice, RetryJob
+from tailpipe.collect.recipes import common_header
+from tailpipe.collect.reject_reading import Choice, RejectJob
+from tailpipe.errors import SourceError
 from tailpipe.formats.jsonl import JsonLines
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
@@ -52,6 +53,7 @@ rejects = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(
     rows=st.lists(rejects, max_size=10),
     slots=st.lists(places, unique=True, max_size=4),
@@ -84,7 +86,7 @@ def test_a_pack_gives_its_records_and_a_closing_row_for_each_slot(tmp_path: Path
         for rows in files
     ]
     choice = Choice(((b, "x"), (a, "x")), None)
-    job = RetryJob(address, JsonLines(), choice, (tuple(paths[:2]), tuple(paths[2:])))
+    job = RejectJob(address, JsonLines(), choice, (tuple(paths[:2]), tuple(paths[2:])))
     given_numbers = pa.RecordBatch.from_pydict({"id": pa.array([0, 1])})
     batches = list(job(iter([given_numbers])))
     found = [row for batch in batches for row in batch.to_pylist()]
@@ -116,5 +118,5 @@ def test_headers_must_agree(headers: list[tuple[str, ...]], expected: tuple[str,
     if isinstance(expected, tuple):
         assert common_header(headers) == expected
         return
-    with pytest.raises(FieldsUnknown, match=expected):
+    with pytest.raises(SourceError, match=expected):
         common_header(headers)
