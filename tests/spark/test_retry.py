@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,19 @@ def test_lines_of_which_only_the_beginning_was_kept_stay(place: Place) -> None:
     assert counts(outcome) == (0, 0, 0, 0)
     assert [left.rejects for left in outcome.left] == [1]
     assert place.rejects("words") == before
+
+
+@on_sail
+def test_rejects_with_too_many_values_of_the_index_stay(place: Place) -> None:
+    place.configure(NARROW)
+    words = ["".join(letters) for letters in product("nopqrstuvwxyz", repeat=4)]
+    place.write("one.log", "".join(f"{EARLY} {word}\n" for word in words))
+    place.collect()
+    place.configure(WIDE.replace('source "file"', 'tp_index = "word"\n source "file"'))
+    outcome = retry(place)
+    assert 'tp_index "word" has more than 5,000 values' in (outcome.failure or "")
+    assert counts(outcome) == (0, 0, 0, 0)
+    assert (len(place.rejects("words")), place.rows("words")) == (len(words), [])
 
 
 CSV = """
