@@ -14,7 +14,7 @@ from tailpipe.collect.plan import PartitionPlan, PlannedArtifact, Unit
 from tailpipe.collect.run import Collection
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.tally import UnitTally
-from tailpipe.collect.target import Target, make_targets
+from tailpipe.collect.target import Target, find_targets
 from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.config.values import WorkspaceConfig
@@ -34,7 +34,8 @@ def remember(site: Site, days: Sequence[date]) -> int:
     """Plans as `collect` does, and commits every unit as if it had been read and stored. The number of commits."""
     now = datetime.now(UTC)
     registry = load_registry()
-    (target,) = make_targets(load([site.config], registry, environment={}, now=now), registry).values()
+    targets, _ = find_targets(load([site.config], registry, environment={}, now=now), registry)
+    (target,) = targets.values()
     asked = AskedWindow(day_window(min(days)).start, day_window(max(days)).end)
     with make_watcher(is_shown=False) as watcher:
         engine = engine_settings(WorkspaceConfig(), {}, "sail")

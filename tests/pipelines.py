@@ -22,7 +22,7 @@ from tailpipe.cli.selection import select
 from tailpipe.collect.outcome import RunOutcome
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run import Collection
-from tailpipe.collect.target import make_targets, only_sources
+from tailpipe.collect.target import only_sources
 from tailpipe.collect.windows import AskedWindow
 from tailpipe.config import load
 from tailpipe.engine.session import Session
@@ -31,6 +31,7 @@ from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import reject_files
 from tailpipe.plugins.registry import Registry, load_registry
 from tailpipe.times import parse_moment
+from targets import make_targets
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)
 LONG_AGO = datetime(2024, 5, 1, tzinfo=UTC)

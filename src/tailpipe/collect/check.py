@@ -6,13 +6,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from tailpipe.collect.target import Target, declared_fields, find_targets, recipe
+from tailpipe.collect.target import find_targets
 from tailpipe.config.report import in_order
 from tailpipe.config.values import Config, FormatConfig, PartitionConfig
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.partition_names import Key
 from tailpipe.plugins.registry import Registry, known_tables
 from tailpipe.tables.custom import partial_table, table_problems
+from tailpipe.tables.recipe import declared_fields, make_recipe
 from tailpipe.tables.table import Table
 
 # Records that may have any field, for a table of which no format says more.
@@ -82,4 +83,4 @@ def _check_expressions(
         format_ = registry.formats[chosen.type].make(chosen)
     except ConfigError:
         format_ = registry.formats[_ANY_FIELDS.type].make(_ANY_FIELDS)
-    recipe(Target(partition, table, ()), None, format_, declared_fields(format_))
+    make_recipe(partition, table, format_, declared_fields(format_))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tailpipe.collect.plan import PlannedArtifact
-from tailpipe.collect.target import Feed, Target, check_fields, declared_fields, recipe
+from tailpipe.collect.target import Feed, Target, check_fields
 from tailpipe.formats.headers import merged_headers
 from tailpipe.sources.content import open_content
 from tailpipe.sources.entries import Unread
 from tailpipe.tables.mapping import NOTHING_STORED
+from tailpipe.tables.recipe import declared_fields, make_recipe
 from tailpipe.tables.standardise import Recipe
 
 SAMPLE_BYTES = 1024 * 1024
@@ -50,12 +52,21 @@ def recipe_for_fields(
     target: Target, feed: Feed, fields: tuple[str, ...], stored: Mapping[str, str] = NOTHING_STORED
 ) -> Recipe:
     """`fields` are those that the data shows; they matter where fields are open."""
+    declared = declared_fields(feed.format)
+    make = partial(
+        make_recipe,
+        target.config,
+        target.table,
+        captures=feed.captures,
+        stored=stored,
+        is_sampled=declared is None,
+    )
     if not has_open_fields(target, feed):
-        return recipe(target, feed, feed.format, declared_fields(feed.format), stored=stored)
+        return make(feed.format, declared)
     if feed.format.needs_fields:
-        return recipe(target, feed, feed.format.with_fields(fields), fields, stored=stored)
+        return make(feed.format.with_fields(fields), fields)
     # Records of a self-describing format may have fields that the sample lacks.
-    return recipe(target, feed, feed.format, None, fields, stored)
+    return make(feed.format, None, seen=fields)
 
 
 def sampled_fields(

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tailpipe.collect.expressions import Expressions
-from tailpipe.config.report import in_order
-from tailpipe.config.values import Config, FormatConfig, PartitionConfig, SourceConfig
+from tailpipe.config.values import Config, PartitionConfig
 from tailpipe.engine.settings import SAIL, SPARK
 from tailpipe.errors import ConfigError, Problem, SourceError
 from tailpipe.formats.format import Format
 from tailpipe.formats.headers import shown
 from tailpipe.partition_names import Key
 from tailpipe.plugins.registry import Registry, known_tables
+from tailpipe.plugins.source_format import source_format
 from tailpipe.sources.artifact import Capturing, Source
-from tailpipe.tables.fields import source_path
-from tailpipe.tables.mapping import NOTHING_STORED, with_fields
+from tailpipe.tables.recipe import declared_fields, fields_read, make_recipe
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Table
-
-_WORD = re.compile(r"[^\W\d][\w.]*")
 
 
 @dataclass(frozen=True)
@@ -30,6 +25,11 @@ class Feed:
 
     source: Source
     format: Format
+
+    @property
+    def captures(self) -> tuple[str, ...]:
+        """Names that the source's paths give to its records."""
+        return self.source.capture_names if isinstance(self.source, Capturing) else ()
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,6 @@ class Target:
     @property
     def name(self) -> str:
         return self.config.full_name
-
-
-def make_targets(config: Config, registry: Registry) -> dict[Key, Target]:
-    """Every partition of a configuration in which nothing is wrong; else raises ConfigError with every problem."""
-    targets, broken = find_targets(config, registry)
-    problems = (*config.errors, *(problem for problems in broken.values() for problem in problems))
-    if problems:
-        raise ConfigError(in_order(problems))
-    return targets
 
 
 def find_targets(
@@ -82,7 +73,8 @@ def make_target(partition: PartitionConfig, config: Config, table: Table, regist
     feeds: list[Feed] = []
     for source in partition.sources:
         try:
-            feeds.append(_feed(source, config, table, registry))
+            made = registry.sources[source.type].make(source, table.default_layouts.get(source.type))
+            feeds.append(Feed(made, source_format(source, config, table, registry)))
         except ConfigError as error:
             problems += error.problems
     target = Target(partition, table, tuple(feeds))
@@ -98,7 +90,7 @@ def make_target(partition: PartitionConfig, config: Config, table: Table, regist
 
 def _check_declared(target: Target, feed: Feed) -> None:
     fields = declared_fields(feed.format)
-    made = recipe(target, feed, feed.format, fields)
+    made = make_recipe(target.config, target.table, feed.format, fields, captures=feed.captures)
     try:
         check_fields(target, feed, made, fields or ())
     except SourceError as error:
@@ -108,12 +100,7 @@ def _check_declared(target: Target, feed: Feed) -> None:
 
 def check_fields(target: Target, feed: Feed, recipe: Recipe, fields: Sequence[str]) -> None:
     """Raises SourceError where no column can have a value from the records of a source, which have these fields."""
-    read = {
-        source_path(column)[0].lower()
-        for column in (*recipe.table.columns, *recipe.table.helpers)
-        if not column.transform
-    }
-    read |= {name.lower() for name in recipe.computing.fields}
+    read = fields_read(recipe)
     if not fields or any(field.lower() in read for field in fields):
         return
     raise SourceError(
@@ -149,75 +136,3 @@ def engine_problems(targets: Iterable[Target], engine: str) -> tuple[Problem, ..
         if engine == SAIL and feed.format.needs_look_around
     )
     return tuple(dict.fromkeys(problems))
-
-
-def declared_fields(format: Format) -> tuple[str, ...] | None:
-    """The fields a format's definition names; None where only the data tells."""
-    return format.field_names(b"") or None
-
-
-def recipe(
-    target: Target,
-    feed: Feed | None,
-    format: Format,
-    fields: tuple[str, ...] | None,
-    seen: tuple[str, ...] | None = None,
-    stored: Mapping[str, str] = NOTHING_STORED,
-) -> Recipe:
-    """How records of a feed become rows of the target's table; expressions are checked here.
-
-    `format` is the feed's, with the fields that its files name. Without a feed, any name may be one of the path's.
-    `fields` are all that records can have, None where any may occur; `seen` are those that a look at them showed.
-    """
-    index = target.config.tp_index
-    known = fields if seen is None else seen
-    is_sampled = feed is not None and declared_fields(feed.format) is None
-    indexed = (index,) if index and known is not None and is_sampled else ()
-    is_open = fields is None or feed is None
-    table = with_fields(target.table, (*(known or ()), *indexed), stored, is_open)
-    source = feed.source if feed else None
-    captures = source.capture_names if isinstance(source, Capturing) else ()
-    return Recipe(
-        table=table,
-        format=format,
-        fields=fields,
-        computing=Expressions(target.config, table, known or (), is_open, captures).computing(),
-        index_column=index,
-    )
-
-
-def _feed(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Feed:
-    source_type = registry.sources[source.type]
-    default_layout = table.default_layouts.get(source.type)
-    return Feed(
-        source_type.make(source, default_layout), _expecting(_format(source, config, table, registry), table)
-    )
-
-
-def _expecting(format: Format, table: Table) -> Format:
-    """A format that knows a header by the fields that it names is told those that the table reads."""
-    read = [column.source or column.name for column in table.columns if not column.transform]
-    mentioned = [name for column in table.columns for name in _WORD.findall(column.transform or "")]
-    return format.expecting(read, mentioned)
-
-
-def _format(source: SourceConfig, config: Config, table: Table, registry: Registry) -> Format:
-    own = config.tables[table.name].format if table.name in config.tables else None
-    chosen = source.format or own or _preset(table.default_format, registry)
-    if chosen is None:
-        raise ConfigError(
-            [
-                Problem(
-                    f'source "{source.name}" of table "{table.name}" has no format',
-                    source.position,
-                    hint="add `format = format.jsonl.default` or another format to the source or the table",
-                )
-            ]
-        )
-    return registry.formats[chosen.type].make(chosen)
-
-
-def _preset(default: tuple[str, str] | None, registry: Registry) -> FormatConfig | None:
-    if default is None:
-        return None
-    return FormatConfig(*default, arguments=registry.format_presets[default])

@@ -15,13 +15,14 @@ from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.planning import plan_partition
 from tailpipe.collect.recognise import recognise
 from tailpipe.collect.sighting import Sighting
-from tailpipe.collect.target import Feed, Target, make_targets
+from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load
 from tailpipe.lake.state import PartitionState
 from tailpipe.plugins.registry import load_registry
 from tailpipe.sources.artifact import Artifact
 from tailpipe.times import Window, parse_lookback, parse_moment
+from targets import make_targets
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

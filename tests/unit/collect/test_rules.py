@@ -28,12 +28,13 @@ from rules_play import (
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect.planning import plan_partition
-from tailpipe.collect.target import Target, make_targets, only_sources
+from tailpipe.collect.target import Target, only_sources
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load
 from tailpipe.errors import ConflictError
 from tailpipe.plugins.registry import load_registry
 from tailpipe.times import Window, parse_lookback
+from targets import make_targets
 
 HORIZONS = Horizons(parse_lookback("6d"), parse_lookback("2d"))
 # A failing history is made as short as it can be before it is shown, which takes minutes.

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.collect.expressions import Expressions
-from tailpipe.collect.target import Target, declared_fields, make_targets, recipe
+from tailpipe.collect.target import Target
 from tailpipe.config import load
 from tailpipe.config.values import PartitionConfig
 from tailpipe.errors import ConfigError
 from tailpipe.plugins.registry import load_registry
 from tailpipe.tables.computing import Computing
+from tailpipe.tables.expressions.partition_expressions import Expressions
+from tailpipe.tables.recipe import declared_fields, make_recipe
 from tailpipe.tables.table import Column, Table
+from targets import make_targets
 
 
 def targets(folder: Path, text: str) -> list[Target]:
@@ -28,7 +30,8 @@ def targets(folder: Path, text: str) -> list[Target]:
 def computing(folder: Path, text: str) -> Computing:
     (target,) = targets(folder, text)
     feed = target.feeds[0]
-    return recipe(target, feed, feed.format, declared_fields(feed.format)).computing
+    fields = declared_fields(feed.format)
+    return make_recipe(target.config, target.table, feed.format, fields, captures=feed.captures).computing
 
 
 def nginx(filter_sql: str) -> str:
