@@ -14,7 +14,7 @@ from tailpipe.collect.sighting import Observation, Relation, Sighting, mark_of
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.extent import may_hold
-from tailpipe.lake.known import Key
+from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState
 from tailpipe.sources.artifact import SkipReason
@@ -29,7 +29,7 @@ def decide(
     """`wanted` and `observed` are of the target's feeds, in their order."""
     seen = {each.known.key for one in observed for each in one.sightings if each.known is not None}
     decisions = [
-        _decide_feed(number, wants, observation, state, seen)
+        _decide_feed(number, wants, observation, state.artifacts, seen)
         for number, (wants, observation) in enumerate(zip(wanted, observed, strict=True))
     ]
     windows = [window for wants in wanted for window in wants.windows]
@@ -53,27 +53,24 @@ class _FeedDecision:
 
 
 def _decide_feed(
-    number: int, wanted: Wanted, observation: Observation, state: PartitionState, seen: Collection[Key]
+    number: int, wanted: Wanted, observation: Observation, artifacts: Artifacts, seen: Collection[Key]
 ) -> _FeedDecision:
     listing, sightings = observation.listing, observation.sightings
     decided = [(sighting, decide_artifact(number, sighting, wanted)) for sighting in sightings]
     planned = [done for _, done in decided if isinstance(done, PlannedArtifact)]
     skips = [(done, sighting) for sighting, done in decided if isinstance(done, SkipReason)]
     renamed = [_renamed(sighting) for sighting, done in decided if done is None and sighting.is_renamed]
-    own = [known for known in state.artifacts.known() if known.source == listing.source]
-    lost = [] if listing.failures else [each for each in own if each.key not in seen and wanted.misses(each)]
+    lost = [] if listing.failures else _lost(listing.source, artifacts, wanted, seen)
     renamed += [msgspec.structs.replace(each, is_gone=True) for each in lost if not each.is_gone]
-    is_whole_overwrite = wanted.is_overwrite and not listing.failures
-    listing = _with_skips(_with_twice(listing, planned, state), skips)
     listing = replace(
-        listing,
+        _with_skips(_with_twice(listing, planned, artifacts), skips),
         planned=len(planned),
-        known=len(decided) - len(planned) - len(skips),
+        known=observation.settled + len(decided) - len(planned) - len(skips),
         grown=_count(planned, Action.READ_ON),
         replaced=_count(planned, Action.REPLACE),
         replaced_example=_first(item for item in planned if item.action is Action.REPLACE),
         moved=sum(sighting.is_moved for sighting in sightings),
-        gone=_gone(own, sightings, wanted) if is_whole_overwrite else 0,
+        gone=_gone(listing, artifacts, sightings, wanted),
         unended=sum(_is_unended(sighting) for sighting in sightings),
         unended_example=_first(sighting for sighting in sightings if _is_unended(sighting)),
         lost=len(lost),
@@ -85,8 +82,6 @@ def _decide_feed(
 
 def decide_artifact(feed: int, sighting: Sighting, wanted: Wanted) -> PlannedArtifact | SkipReason | None:
     """How it is read, or why it is left alone; None where all that is wanted of it is in the lake."""
-    if is_settled(sighting, wanted):
-        return None
     if sighting.relation is Relation.WAITING:
         return SkipReason.WAITING
     span = sighting.artifact.span
@@ -95,14 +90,6 @@ def decide_artifact(feed: int, sighting: Sighting, wanted: Wanted) -> PlannedArt
         is_late = span is not None and wanted.is_late(span)
         return SkipReason.LATE if is_late else SkipReason.OUTSIDE_WINDOW
     return _reading(feed, sighting, wanted, target or ())
-
-
-def is_settled(sighting: Sighting, wanted: Wanted) -> bool:
-    """True where one look tells that all of it is in the lake, which is so for most artifacts in most runs."""
-    known = sighting.known
-    if known is None or sighting.relation is not Relation.SAME or wanted.is_overwrite or sighting.is_renamed:
-        return False
-    return known.kept == (_ALL if sighting.artifact.span else wanted.asked)
 
 
 def _target_windows(span: Window | None, known: KnownArtifact | None, wanted: Wanted) -> Windows | None:
@@ -168,23 +155,32 @@ def _with_skips(listing: Listing, skips: Sequence[tuple[SkipReason, Sighting]]) 
     )
 
 
-def _with_twice(listing: Listing, planned: Iterable[PlannedArtifact], state: PartitionState) -> Listing:
+def _with_twice(listing: Listing, planned: Iterable[PlannedArtifact], artifacts: Artifacts) -> Listing:
     """Notes artifacts that are new to this source, and that another one has collected at the same place."""
-    others = {
-        (known.location, known.version): known.source
-        for known in state.artifacts.known()
-        if known.source != listing.source and known.kept
-    }
-    new = (item.artifact for item in planned if item.known is None) if others else ()
-    found = [(each.location, others.get((each.location, each.version))) for each in new]
+    others = artifacts.is_kept & ~artifacts.is_of((listing.source,))
+    new = [item.artifact for item in planned if item.known is None] if others.any() else []
+    known = artifacts.known(others & artifacts.all_at([each.location for each in new])) if new else []
+    sources = {(each.location, each.version): each.source for each in known}
+    found = [(each.location, sources.get((each.location, each.version))) for each in new]
     twice = [f"{location} (source {other})" for location, other in found if other is not None]
     return replace(listing, twice=len(twice), twice_example=twice[0] if twice else None)
 
 
-def _gone(own: Iterable[KnownArtifact], sightings: Iterable[Sighting], wanted: Wanted) -> int:
-    """Artifacts of the window that the source no longer has: what was collected of them stays."""
+def _lost(source: str, artifacts: Artifacts, wanted: Wanted, seen: Collection[Key]) -> list[KnownArtifact]:
+    """Known artifacts with wanted rows that are not kept, and that no source shows. Nothing is settled of which rows
+    are missing.
+    """
+    missed = artifacts.where(wanted.misses) & artifacts.is_of((source,))
+    return [known for known in artifacts.known(missed) if known.key not in seen]
+
+
+def _gone(listing: Listing, artifacts: Artifacts, sightings: Iterable[Sighting], wanted: Wanted) -> int:
+    """Artifacts of an overwritten window that the source no longer has: what was collected of them stays."""
+    if listing.failures or not wanted.is_overwrite:
+        return 0
     seen = {sighting.identity for sighting in sightings}
-    return sum(known.identity not in seen and bool(known.kept) and wanted.touches(known) for known in own)
+    touched = artifacts.is_of((listing.source,)) & artifacts.is_kept & artifacts.where(wanted.touches)
+    return sum(known.identity not in seen for known in artifacts.known(touched))
 
 
 def _is_unended(sighting: Sighting) -> bool:

@@ -11,12 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+import numpy as np
+
+from tailpipe.collect.candidates import Candidates, Departed
 from tailpipe.collect.sighting import Relation, Sighting, mark_of
 from tailpipe.collect.target import Feed
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact
+from tailpipe.lake.row_folding import Numbers
 from tailpipe.sources.artifact import Artifact, Recognising
 from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, can_read_on, digest
@@ -35,36 +39,44 @@ def recognise(
     found: Sequence[Artifact],
     listed: Window,
     now: datetime,
-    orphans: Iterable[KnownArtifact] = (),
+    settled: Numbers | None = None,
+    orphans: Numbers | None = None,
 ) -> list[Sighting]:
     """One sighting per artifact, in the order in which they were listed.
 
-    `orphans` are of sources that no longer show them: they may lie in this one now.
+    Masks of known artifacts: `settled` were found at their places, and are not among these; `orphans` are of sources
+    that no longer show them, and may lie in this one now.
     """
-    own = [known for known in artifacts.known() if known.source == feed.source.name]
-    return _Recogniser(feed, (*orphans, *own), listed, now).run(found)
+    nothing = np.zeros(len(artifacts), bool)
+    orphans, settled = (nothing if mask is None else mask for mask in (orphans, settled))
+    candidates = Candidates(artifacts, feed.source.name, orphans, settled)
+    return _Recogniser(feed, candidates, found, listed, now).run()
 
 
 @dataclass
 class _Recogniser:
     feed: Feed
-    known: tuple[KnownArtifact, ...]
+    candidates: Candidates
+    found: Sequence[Artifact]
     listed: Window
     now: datetime
     seen: set[Key] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.by_key = {known.key: known for known in self.known}
-        self.at = {known.location: known for known in self.known}
         source = self.feed.source
         self.recognising = source if isinstance(source, Recognising) else None
         self.framing = self.feed.format.framing
 
-    def run(self, found: Sequence[Artifact]) -> list[Sighting]:
-        in_place = [self._in_place(artifact) for artifact in found]
-        pairs = list(zip(found, in_place, strict=True))
+    def run(self) -> list[Sighting]:
+        places = [artifact.location for artifact in self.found]
+        self.at = self.candidates.at(places)
+        in_place = [self._in_place(artifact) for artifact in self.found]
+        pairs = list(zip(self.found, in_place, strict=True))
         unplaced = [artifact for artifact, sighting in pairs if sighting is None]
-        elsewhere = dict(self._elsewhere(unplaced, found))
+        elsewhere = dict(self._elsewhere(unplaced, places))
+        left = [artifact for artifact in unplaced if artifact.location not in elsewhere]
+        self.packed = self.candidates.at([*filter(None, map(self._original, left))])
+        self.taken = self.candidates.identities([artifact.location for artifact in left])
         return [
             sighting or elsewhere.get(artifact.location) or self._leftover(artifact)
             for artifact, sighting in pairs
@@ -117,44 +129,55 @@ class _Recogniser:
         return self._more
 
     def _elsewhere(
-        self, unplaced: Sequence[Artifact], found: Sequence[Artifact]
+        self, unplaced: Sequence[Artifact], places: Sequence[str]
     ) -> Iterator[tuple[str, Sighting]]:
         """Content that left its old place and lies at a new one."""
         if self.recognising is None or not unplaced:
             return
-        places = {artifact.location for artifact in found}
-        departed = [known for known in self.by_key.values() if self._may_have_left(known, places)]
-        by_head = _by_head(departed)
-        lengths = sorted({length for length, _ in by_head}, reverse=True)
-        for artifact in unplaced if by_head else ():
-            head = self.recognising.head(artifact.location) or b""
-            heads = ((length, digest(head[:length])) for length in lengths if length <= len(head))
-            candidates = [known for key in heads for known in by_head.get(key, ())]
-            known = self._first_held(artifact, candidates, places)
-            if known is not None:
-                self.seen.add(known.key)
-                relation = Relation.SAME if self._is_whole(artifact, known, head) else self._more
-                yield artifact.location, self._sighting(artifact, relation, known.identity, known)
+        departed = self.candidates.departed(self.listed, places)
+        begun = (
+            {each.location: self._beginnings(each, departed) for each in unplaced} if departed.heads else {}
+        )
+        begun = {location: heads for location, heads in begun.items() if heads}
+        known = departed.beginning_with({head for heads in begun.values() for _, head in heads})
+        shown = {*places, *self.candidates.settled_at([each.location for each in known])}
+        by_head = _by_head(each for each in known if self._may_have_left(each, shown))
+        for artifact in unplaced:
+            heads = begun.get(artifact.location, ())
+            moved = self._first_held(
+                artifact, [each for key in heads for each in by_head.get(key, ())], shown
+            )
+            if moved is not None:
+                self.seen.add(moved.key)
+                relation = Relation.SAME if self._is_whole(artifact, moved) else self._more
+                yield artifact.location, self._sighting(artifact, relation, moved.identity, moved)
+
+    def _beginnings(self, artifact: Artifact, departed: Departed) -> list[tuple[int, str]]:
+        """Lengths and hashes of its beginning that departed content has too."""
+        assert self.recognising is not None
+        head = self.recognising.head(artifact.location) or b""
+        heads = ((length, digest(head[:length])) for length in departed.lengths if length <= len(head))
+        return [(length, hashed) for length, hashed in heads if hashed in departed.heads]
 
     @property
     def _more(self) -> Relation:
         """What content is that holds what was read, and may hold more."""
         return Relation.GROWN if self.framing != DOCUMENT else Relation.CHANGED
 
-    def _is_whole(self, artifact: Artifact, known: KnownArtifact, head: bytes) -> bool:
+    def _is_whole(self, artifact: Artifact, known: KnownArtifact) -> bool:
         """Whether content that moved is known to end where it was read to. The size of a packed file alone says
         nothing of that: it may be that of the plain one by chance.
         """
         if artifact.size_bytes != known.offset:
             return artifact.size_bytes == known.size_bytes and not known.waiting_bytes
+        head = (self.recognising.head(artifact.location) if self.recognising else None) or b""
         with suppress(OSError, ArtifactError), self.feed.source.open(artifact) as stored:
             return stored.read(len(head)) == head
         return False
 
     def _may_have_left(self, known: KnownArtifact, places: set[str]) -> bool:
-        """Cheap to say: whether it left is asked of those whose beginning turned up elsewhere."""
         is_expected = known.span is None or known.span.overlaps(self.listed)
-        return known.key not in self.seen and known.offset > 0 and (is_expected or known.location in places)
+        return known.key not in self.seen and (is_expected or known.location in places)
 
     def _first_held(
         self, artifact: Artifact, candidates: Iterable[KnownArtifact], places: set[str]
@@ -176,7 +199,7 @@ class _Recogniser:
         archives and what has a date are new versions of what they were.
         """
         known = self.at.get(artifact.location)
-        if self._is_being_packed(artifact):
+        if self._original(artifact) in self.packed:
             return self._sighting(artifact, Relation.WAITING, artifact.location)
         is_replaced = known is not None and known.key not in self.seen
         if known is not None and is_replaced and self._is_a_version(artifact):
@@ -189,19 +212,18 @@ class _Recogniser:
             return True
         return is_archive(self.recognising.head(artifact.location) or b"")
 
-    def _is_being_packed(self, artifact: Artifact) -> bool:
+    def _original(self, artifact: Artifact) -> str | None:
         """`app.log.1.gz` is written beside `app.log.1`, which goes when it is whole: both hold the same lines."""
         original, _, extension = artifact.location.rpartition(".")
         is_recent = artifact.modified is not None and self.now - artifact.modified < PACKING
-        return extension in _PACKED and original in self.at and is_recent
+        return original if extension in _PACKED and is_recent else None
 
     def _new_identity(self, artifact: Artifact) -> str:
-        name = self.feed.source.name
-        if (name, artifact.location) not in self.by_key:
+        if artifact.location not in self.taken:
             return artifact.location
         head = (self.recognising.head(artifact.location) if self.recognising else None) or b""
         identity = f"{artifact.location}#{digest(head)}"
-        return identity if (name, identity) not in self.by_key else f"{identity}-{artifact.version}"
+        return f"{identity}-{artifact.version}" if self.candidates.identities([identity]) else identity
 
 
 def _by_head(artifacts: Iterable[KnownArtifact]) -> dict[tuple[int, str], list[KnownArtifact]]:

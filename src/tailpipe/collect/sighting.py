@@ -56,7 +56,11 @@ def mark_of(known: KnownArtifact) -> Mark:
 
 @dataclass(frozen=True)
 class Observation:
-    """What one source showed. The listing tells what was left out while listing, nothing yet of what will be done."""
+    """What one source showed. The listing tells what was left out while listing, nothing yet of what will be done.
+
+    `settled` counts artifacts with which nothing is to do; `sightings` are of all others.
+    """
 
     listing: Listing
     sightings: tuple[Sighting, ...] = ()
+    settled: int = 0

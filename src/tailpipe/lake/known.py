@@ -229,6 +229,15 @@ class Artifacts:
         rows = np.argsort(place_hashes, kind="stable")
         return place_hashes[rows], rows
 
+    @cached_property
+    def shares_place(self) -> Numbers:
+        """A mask that holds all artifacts that lie where another one does, or did when it was last seen."""
+        known, rows = self._places
+        is_again = known[1:] == known[:-1]
+        found = np.zeros(len(self), bool)
+        found[rows[1:][is_again]] = found[rows[:-1][is_again]] = True
+        return found
+
     def _matches(self, locations: Sequence[str]) -> Iterator[tuple[Numbers, Numbers]]:
         """Numbers of locations with rows that lie there, each time one for a location, its last one first."""
         known, rows = self._places
