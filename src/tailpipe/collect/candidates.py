@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailpipe.lake.arrow_numbers import Numbers
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.lake.row_folding import Numbers
 from tailpipe.sources.fingerprint import HEAD_BYTES
 from tailpipe.times import Window
 

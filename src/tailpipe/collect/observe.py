@@ -18,8 +18,8 @@ from tailpipe.collect.settled import Settling
 from tailpipe.collect.sighting import Observation
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import Wanted
+from tailpipe.lake.arrow_numbers import Numbers
 from tailpipe.lake.known import Artifacts
-from tailpipe.lake.row_folding import Numbers
 from tailpipe.lake.state import PartitionState
 from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Unlisted
 from tailpipe.times import Window

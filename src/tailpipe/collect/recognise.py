@@ -18,9 +18,9 @@ from tailpipe.collect.sighting import Relation, Sighting, mark_of
 from tailpipe.collect.target import Feed
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT, LINES
+from tailpipe.lake.arrow_numbers import Numbers
 from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.lake.row_folding import Numbers
 from tailpipe.sources.artifact import Artifact, Recognising
 from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, can_read_on, digest

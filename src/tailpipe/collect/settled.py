@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tailpipe.collect.windows import ALWAYS, Wanted
+from tailpipe.lake.arrow_numbers import Numbers
 from tailpipe.lake.known import Artifacts
-from tailpipe.lake.row_folding import Numbers
 from tailpipe.sources.artifact import Artifact
 
 

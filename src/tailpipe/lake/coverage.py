@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 
+from tailpipe.lake.arrow_numbers import Numbers
 from tailpipe.lake.extent import lacking
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact, Windows
-from tailpipe.lake.row_folding import Numbers
 from tailpipe.lake.state import PartitionState, believed
 from tailpipe.times import Window, day_window, days, merge, midnight, subtract
 

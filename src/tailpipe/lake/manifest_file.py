@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
+from tailpipe.lake.arrow_numbers import array
 from tailpipe.lake.manifest import Failure, Header, KnownArtifact
 from tailpipe.lake.manifest_columns import SCHEMA, SHARED, as_columns, stored_names, typed
 
@@ -67,7 +68,7 @@ class StoredRows:
         groups, which = np.unique(np.searchsorted(starts, indices, side="right") - 1, return_inverse=True)
         starts_read = np.cumsum([0, *(sizes[group] for group in groups)])[:-1]
         rows = self._read(SCHEMA.names, groups.tolist())
-        return rows.take(indices - starts[groups][which] + starts_read[which])
+        return rows.take(array(indices - starts[groups][which] + starts_read[which]))
 
     def _read(self, names: Sequence[str], groups: Sequence[int]) -> pa.Table:
         # One small file: opening it directly takes a third of the time that a dataset of one does.
@@ -79,7 +80,10 @@ class StoredRows:
         ):
             schema = file.schema_arrow
             columns = stored_names(names, schema)
-            return typed(file.read_row_groups(groups, columns, use_threads=False), names, schema)
+            # Few rows at a time: texts of a whole column would be moved while they grow.
+            batches = file.iter_batches(_GROUP_ROWS, groups, columns, use_threads=False)
+            rows = pa.Table.from_batches(batches, pa.schema([schema.field(name) for name in columns]))
+            return typed(rows, names, schema)
 
 
 def write_manifest(address: TableAddress, path: str, manifest: Manifest) -> None:

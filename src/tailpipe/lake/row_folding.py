@@ -6,24 +6,24 @@ whose hashes meet on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailpipe.lake.arrow_numbers import Numbers, array, numbers, texts
 from tailpipe.lake.manifest import Windows, kept_text, read_kept
 from tailpipe.lake.manifest_columns import microseconds
 from tailpipe.times import merge, without
 
-Numbers = np.ndarray[Any, np.dtype[Any]]
-
 KEYS = ("source", "identity", "location", "version")
 # What a deletion changes of a row.
 NARROWED = ("kept", "rows", "stored", "outside", "rejected", "first", "last")
-_HASHED_AT_ONCE = 1 << 16
+_AT_ONCE = 1 << 16
 _MIXER = 0x9E3779B97F4A7C15
+_NEVER = np.iinfo(np.int64).min
 
 
 def last_rows(keys: pa.Table, place_hashes: Numbers) -> Numbers:
@@ -31,11 +31,31 @@ def last_rows(keys: pa.Table, place_hashes: Numbers) -> Numbers:
     return _last_rows(keys, _key_hashes(keys, place_hashes))
 
 
+def taken(rows: pa.Table, which: Numbers) -> pa.Table:
+    """Rows by their numbers. Arrow's own way joins all chunks of a text first, and needs the memory of it twice."""
+    batches = rows.to_batches()
+    starts = np.cumsum([0, *map(len, batches)])
+    parts = [
+        _taken_from(batches, starts, which[start : start + _AT_ONCE])
+        for start in range(0, len(which), _AT_ONCE)
+    ]
+    return pa.concat_tables(parts) if parts else rows.slice(0, 0)
+
+
+def _taken_from(batches: Sequence[pa.RecordBatch], starts: Numbers, which: Numbers) -> pa.Table:
+    number = np.searchsorted(starts, which, side="right") - 1
+    order = np.argsort(number, kind="stable")
+    numbers, begins = np.unique(number[order], return_index=True)
+    parts = [
+        batches[number].take(array(which[places] - starts[number]))
+        for number, places in zip(numbers, np.split(order, begins[1:]), strict=True)
+    ]
+    return pa.Table.from_batches(parts).take(array(np.argsort(order, kind="stable")))
+
+
 def text_hashes(texts: pa.ChunkedArray) -> Numbers:
     parts = [
-        chunk.slice(start, _HASHED_AT_ONCE)
-        for chunk in texts.chunks
-        for start in range(0, len(chunk), _HASHED_AT_ONCE)
+        chunk.slice(start, _AT_ONCE) for chunk in texts.chunks for start in range(0, len(chunk), _AT_ONCE)
     ]
     return np.concatenate([np.empty(0, np.int64), *(hashes(part.to_pylist()) for part in parts)])
 
@@ -49,8 +69,8 @@ def shared_codes(column: pa.ChunkedArray) -> tuple[Numbers, list[str]]:
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return np.empty(0, np.int64), []
-    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in column.chunks]
-    return np.concatenate(codes).astype(np.int64), column.chunk(0).dictionary.to_pylist()
+    codes = np.concatenate([numbers(chunk.indices, -1) for chunk in column.chunks])
+    return codes, column.chunk(0).dictionary.to_pylist()
 
 
 def without_deleted(rows: pa.Table, is_older: Numbers, deleted: Windows) -> pa.Table:
@@ -58,18 +78,18 @@ def without_deleted(rows: pa.Table, is_older: Numbers, deleted: Windows) -> pa.T
 
     Where the windows hold all rows of an artifact, none are stored; else nobody has counted how many still are.
     """
-    before, texts = shared_codes(rows.column("kept"))
-    left = [kept_text(without(read_kept(text), deleted)) for text in texts]
-    all_texts = list(dict.fromkeys([*texts, *left]))
-    numbers = {text: number for number, text in enumerate(all_texts)}
-    narrowed = np.array([numbers[text] for text in left], np.int64)
+    before, kept = shared_codes(rows.column("kept"))
+    left = [kept_text(without(read_kept(text), deleted)) for text in kept]
+    all_texts = list(dict.fromkeys([*kept, *left]))
+    places = {text: place for place, text in enumerate(all_texts)}
+    narrowed = np.array([places[text] for text in left], np.int32)
     after = np.where(is_older, narrowed[before], before)
     is_touched = after != before
-    is_emptied = is_touched & (after == numbers.get("", -1))
+    is_emptied = is_touched & (after == places.get("", -1))
     is_bare = is_touched & _is_inside(rows, deleted)
     none = pa.scalar(None, rows.schema.field("first").type)
     changed = {
-        "kept": pa.DictionaryArray.from_arrays(pa.array(after, pa.int32()), pa.array(all_texts, pa.string())),
+        "kept": pa.DictionaryArray.from_arrays(array(after), texts(all_texts)),
         "rows": _where(is_emptied, pc.subtract(rows.column("rows"), rows.column("rejected")), rows, "rows"),
         "rejected": _where(is_emptied, 0, rows, "rejected"),
         "outside": _where(is_bare, pc.add(rows.column("outside"), rows.column("stored")), rows, "outside"),
@@ -81,24 +101,24 @@ def without_deleted(rows: pa.Table, is_older: Numbers, deleted: Windows) -> pa.T
 
 
 def _where(mask: Numbers, values: Any, rows: pa.Table, name: str) -> Any:
-    return pc.if_else(pa.array(mask), values, rows.column(name))
+    return pc.if_else(array(mask), values, rows.column(name))
 
 
 def _is_inside(rows: pa.Table, deleted: Windows) -> Numbers:
     """Whether one of the windows holds the times of all stored rows."""
-    first, last = (rows.column(name).cast(pa.int64()) for name in ("first", "last"))
+    first = numbers(rows.column("first"), _NEVER)
+    last = numbers(rows.column("last"), -(_NEVER + 1))
     found = np.zeros(rows.num_rows, bool)
     for window in merge(deleted):
         start, end = microseconds(window.start), microseconds(window.end)
-        is_inside = pc.and_(pc.greater_equal(first, start), pc.less(last, end))
-        found |= pc.fill_null(is_inside, False).to_numpy()
+        found |= (first >= start) & (last < end)
     return found
 
 
 def _key_hashes(keys: pa.Table, place_hashes: Numbers) -> Numbers:
     found = place_hashes.copy()
     is_named = keys.column("identity").is_valid()
-    found[is_named.to_numpy()] = text_hashes(keys.column("identity").filter(is_named))
+    found[numbers(is_named)] = text_hashes(keys.column("identity").filter(is_named))
     codes, sources = shared_codes(keys.column("source"))
     mixed = np.array([hash(source) * _MIXER & (1 << 64) - 1 for source in sources], np.uint64)
     return found ^ mixed.view(np.int64)[codes]
@@ -112,7 +132,7 @@ def _last_rows(keys: pa.Table, key_hashes: Numbers) -> Numbers:
     if not is_again.any():
         return np.arange(len(order))
     again = np.flatnonzero(is_again)
-    before, after = (_taken(keys, order[places]) for places in (again - 1, again))
+    before, after = (_named(taken(keys, order[places])) for places in (again - 1, again))
     if not _are_equal(before, after, ("source", "identity")).all():
         return _last_rows(keys, _key_numbers(keys))
     is_change = ~is_again
@@ -124,24 +144,23 @@ def _last_rows(keys: pa.Table, key_hashes: Numbers) -> Numbers:
     return found
 
 
-def _taken(keys: pa.Table, rows: Numbers) -> pa.Table:
-    taken = keys.take(rows)
-    identity = pc.coalesce(taken.column("identity"), taken.column("location"))
-    return taken.set_column(1, "identity", identity).set_column(
-        0, "source", taken.column("source").cast(pa.string())
-    )
+def _named(keys: pa.Table) -> pa.Table:
+    """With the identity and the source of each as text."""
+    identity = pc.coalesce(keys.column("identity"), keys.column("location"))
+    source = keys.column("source").cast(pa.string())
+    return keys.set_column(1, "identity", identity).set_column(0, "source", source)
 
 
 def _are_equal(before: pa.Table, after: pa.Table, names: Iterable[str]) -> Numbers:
     found = np.ones(before.num_rows, bool)
     for name in names:
-        found &= pc.equal(before.column(name), after.column(name)).to_numpy()
+        found &= numbers(pc.equal(before.column(name), after.column(name)))
     return found
 
 
 def _key_numbers(keys: pa.Table) -> Numbers:
     """One for each key: hashes of two have met."""
-    taken = _taken(keys, np.arange(keys.num_rows))
-    numbers: dict[tuple[str, str], int] = {}
-    pairs = zip(taken.column("source").to_pylist(), taken.column("identity").to_pylist(), strict=True)
-    return np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
+    named = _named(keys)
+    found: dict[tuple[str, str], int] = {}
+    pairs = zip(named.column("source").to_pylist(), named.column("identity").to_pylist(), strict=True)
+    return np.array([found.setdefault(pair, len(found)) for pair in pairs], np.int64)

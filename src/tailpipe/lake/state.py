@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from tailpipe.lake.arrow_numbers import texts
 from tailpipe.lake.extent import lacking
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, Header, RunReport, Windows, read_windows
@@ -137,8 +137,10 @@ def believed(covered: Windows, now: datetime) -> Windows:
 def _locations_in(rows: Rows, failures: Iterable[Failure]) -> set[str]:
     """Locations of failures that are those of artifacts in the rows."""
     wanted = [failure.location for failure in failures if failure.location]
-    locations = rows.select(["location"]).column(0) if wanted else pa.array([], pa.string())
-    return set(locations.filter(pc.is_in(locations, pa.array(wanted, pa.string()))).to_pylist())
+    if not wanted or not rows.num_rows:
+        return set()
+    locations = rows.select(["location"]).column(0)
+    return set(locations.filter(pc.is_in(locations, texts(wanted))).to_pylist())
 
 
 def _touches(windows: Windows, failure: Failure) -> bool:
