@@ -12,7 +12,7 @@ from tailpipe.cli.calendar import Pen, draw, legend
 from tailpipe.cli.terminal import counted
 from tailpipe.lake.coverage import FAILED, MISSING, PARTIAL, STATES, Day
 from tailpipe.lake.manifest import Failure
-from tailpipe.query.output.widths import escape_controls
+from tailpipe.query.widths import escape_controls
 
 _MAX_LINES = 10
 

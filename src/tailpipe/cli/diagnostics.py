@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from tailpipe.cli.terminal import note
-from tailpipe.config.values import LOG_LEVELS, LOG_OFF, WorkspaceConfig
+
+if TYPE_CHECKING:
+    from tailpipe.config.values import WorkspaceConfig
 
 _VARIABLE = "TAILPIPE_LOG_LEVEL"
 _told: frozenset[str] = frozenset()
@@ -15,6 +18,8 @@ _told: frozenset[str] = frozenset()
 
 def log_level(environment: Mapping[str, str], workspace: WorkspaceConfig | None) -> str | None:
     """What the environment says wins over the workspace block."""
+    from tailpipe.config.values import LOG_LEVELS
+
     text = environment.get(_VARIABLE, "").strip().lower()
     if text in LOG_LEVELS:
         return text
@@ -24,6 +29,8 @@ def log_level(environment: Mapping[str, str], workspace: WorkspaceConfig | None)
 
 
 def start_log(level: str | None) -> None:
+    from tailpipe.config.values import LOG_LEVELS, LOG_OFF
+
     global _told
     named = LOG_LEVELS[LOG_LEVELS.index(level or LOG_OFF) :]
     _told = frozenset(named) - {LOG_OFF}

@@ -138,7 +138,7 @@ def _is_table(value: object) -> bool:
 
 def _columns(rows: Sequence[Facts]) -> str:
     """Aligned, without borders; columns that are empty in every row are left out."""
-    from tailpipe.query.output.widths import display_width, pad
+    from tailpipe.query.widths import display_width, pad
 
     names = [name for name in rows[0] if any(_cell(name, row[name]) for row in rows)]
     lines = [
@@ -167,7 +167,7 @@ def _heading(name: str) -> str:
 
 def _cell(name: str, value: Any) -> str:
     from tailpipe.cli.terminal import size
-    from tailpipe.query.output.widths import escape_controls
+    from tailpipe.query.widths import escape_controls
 
     match value:
         case None:

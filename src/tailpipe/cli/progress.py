@@ -17,7 +17,7 @@ from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.spool import Counts
 from tailpipe.errors import TailpipeError
-from tailpipe.query.output.widths import escape_controls
+from tailpipe.query.widths import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console

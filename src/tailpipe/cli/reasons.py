@@ -8,7 +8,7 @@ from tailpipe.cli.terminal import counted, say
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.outcome import PartitionOutcome
 from tailpipe.collect.windows import END_OF_TIME
-from tailpipe.query.output.widths import escape_controls
+from tailpipe.query.widths import escape_controls
 from tailpipe.sources.artifact import SkipReason
 from tailpipe.times import Window
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.cli.terminal import counted, say, size
-from tailpipe.query.output.widths import display_width, escape_controls, pad
+from tailpipe.query.widths import display_width, escape_controls, pad
 
 if TYPE_CHECKING:
     from tailpipe.collect.outcome import Rows

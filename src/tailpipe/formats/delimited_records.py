@@ -8,10 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from tailpipe.arrow import np, pa, pc
 from tailpipe.formats.format import Cut
 from tailpipe.formats.headers import Expected, aligned, foreign_reason, numbered_names
 from tailpipe.formats.lines import SEPARATOR, reject_separators, with_reasons

@@ -9,18 +9,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 
+from tailpipe.arrow import np, pa
 from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
 from tailpipe.formats.format import Cut, Format
 from tailpipe.formats.json_fields import json_field_names, json_fields
-from tailpipe.formats.json_records import settled
 from tailpipe.formats.json_text import decoding_reason, lone_surrogates, surrogate_reason, with_stand_ins
-from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_reasons, why_not_an_object
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_reasons, settle_records, why_not_an_object
 from tailpipe.formats.lines import rejected, strings, too_long
 from tailpipe.formats.members import Wanted, renamed
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
@@ -63,10 +61,10 @@ class JsonDocument(Format):
             cuts = _batches(self._records(document))
         except (msgspec.DecodeError, RecursionError) as error:
             cuts = self._rejected(document, error)
-        return (settled(cut, self.wanted) for cut in cuts)
+        return (settle_records(cut, self.wanted) for cut in cuts)
 
     def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
-        return settled(Cut(raw, position, object_reasons(raw)), self.wanted)
+        return settle_records(Cut(raw, position, object_reasons(raw)), self.wanted)
 
     def _records(self, document: bytes) -> list[msgspec.Raw]:
         return _records_at(document, self.records) if self.records else _members(document)

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 
+from tailpipe.arrow import np, pa
 from tailpipe.config.schema import BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, field_map
 from tailpipe.formats.format import LINES, Cut, Format
 from tailpipe.formats.json_fields import json_field_names, json_fields
-from tailpipe.formats.json_records import settled
 from tailpipe.formats.json_text import syntax_reason
 from tailpipe.formats.lines import cut_lines
 from tailpipe.formats.members import Wanted, renamed
@@ -46,10 +44,10 @@ class JsonLines(Format):
         decoder = msgspec.json.Decoder(msgspec.Raw)
         for lines in cut_lines(chunks):
             is_good = _all_objects(lines.raw, decoder)
-            yield settled(lines if is_good else _checked_one_by_one(lines, decoder), self.wanted)
+            yield settle_records(lines if is_good else _checked_one_by_one(lines, decoder), self.wanted)
 
     def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
-        return settled(Cut(raw, position, object_reasons(raw)), self.wanted)
+        return settle_records(Cut(raw, position, object_reasons(raw)), self.wanted)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         cuts = self.cut(iter([sample]))
@@ -65,6 +63,13 @@ class JsonLines(Format):
             return why_not_an_object(line.decode(), msgspec.json.Decoder(msgspec.Raw)) is None
         except UnicodeDecodeError:
             return False
+
+
+def settle_records(cut: Cut, wanted: Wanted | None) -> Cut:
+    """Loaded late, as it works with numpy from its first line on."""
+    from tailpipe.formats.json_records import settled
+
+    return settled(cut, wanted)
 
 
 def make(config: FormatConfig) -> JsonLines:

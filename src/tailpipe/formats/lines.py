@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from tailpipe.arrow import np, pa, pc
 from tailpipe.formats.format import Cut
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8
 from tailpipe.records import ReasonCode

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import numpy as np
-import pyarrow as pa
-
+from tailpipe.arrow import np, pa
 from tailpipe.formats.format import Cut
 from tailpipe.formats.lines import split_lines, too_long
 from tailpipe.formats.text import MAX_RECORD_BYTES, LongLine, line_blocks, utf8_chunks, valid_utf8

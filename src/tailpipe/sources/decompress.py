@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO, cast
 
-import pyarrow as pa
 from isal import igzip_lib
 
+from tailpipe.arrow import pa
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.text import KEPT_BYTES
 from tailpipe.sources.zstd_frames import FrameCutter, starts_frame

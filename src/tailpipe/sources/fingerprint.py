@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import chain
 
-import numpy as np
-
+from tailpipe.arrow import np
 from tailpipe.records import Mark
 
 HEAD_BYTES = 4096

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tailpipe.query.output.widths import pad
 from tailpipe.query.results import Row
+from tailpipe.query.widths import pad
 
 HEAD_ROWS = 10_000
 HEAD_CHARACTERS = 16_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from tailpipe.query.output.options import OutputOptions
-from tailpipe.query.output.widths import display_width, escape_controls, pad, shown
 from tailpipe.query.results import Result, Row
+from tailpipe.query.widths import display_width, escape_controls, pad, shown
 
 MARK_WIDTH_COLUMNS = 72
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from tailpipe.query.output.options import OutputOptions
-from tailpipe.query.output.widths import escape_controls
 from tailpipe.query.results import Result, Row
+from tailpipe.query.widths import escape_controls
 
 
 def write(result: Result, out: TextIO, options: OutputOptions) -> int:

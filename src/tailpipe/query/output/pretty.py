@@ -7,8 +7,8 @@ from typing import TextIO
 
 from tailpipe.query.output.grid import Grid, fill_head
 from tailpipe.query.output.options import OutputOptions
-from tailpipe.query.output.widths import character_width, display_width, escape_controls, shown_row
 from tailpipe.query.results import Result
+from tailpipe.query.widths import character_width, display_width, escape_controls, shown_row
 
 _NARROWEST = 8
 _WIDEST_TYPE = 20

@@ -6,8 +6,8 @@ from typing import TextIO
 
 from tailpipe.query.output.grid import Grid, fill_head
 from tailpipe.query.output.options import OutputOptions
-from tailpipe.query.output.widths import display_width, escape_controls, shown_row
 from tailpipe.query.results import Result
+from tailpipe.query.widths import display_width, escape_controls, shown_row
 
 
 def write(result: Result, out: TextIO, options: OutputOptions) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from unicodedata import category, east_asian_width
 
-from tailpipe.query.results import Row
+if TYPE_CHECKING:
+    from tailpipe.query.results import Row
 
 NULL = "<null>"
 
