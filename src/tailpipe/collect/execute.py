@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tailpipe.collect.events import Watcher
@@ -147,15 +146,10 @@ class PartitionRun:
         return verdict.left
 
     def _known_of_day(self, day: date) -> Sequence[KnownArtifact]:
-        return self._known_by_day.get(day, ())
-
-    @cached_property
-    def _known_by_day(self) -> dict[date, list[KnownArtifact]]:
-        by_day: dict[date, list[KnownArtifact]] = {}
-        for known in self.plan.state.artifacts.known():
-            if known.span is not None and known.kept:
-                by_day.setdefault(known.span.start.date(), []).append(known)
-        return by_day
+        artifacts = self.plan.state.artifacts
+        return artifacts.known(
+            artifacts.where(lambda each: bool(each.kept and each.span and each.span.start.date() == day))
+        )
 
     def _commit(self, tally: UnitTally) -> None:
         try:

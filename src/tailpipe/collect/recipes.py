@@ -31,18 +31,13 @@ from tailpipe.tables.stored_schema import column_types
 MakeRecipe = Callable[[Target, Feed, Sequence[PlannedArtifact], Mapping[str, str]], Recipe]
 
 
-@dataclass(frozen=True)
-class Recipes:
-    """By number of the feed: how its records become rows, or why they cannot."""
-
-    made: Mapping[int, Recipe]
-    errors: Mapping[int, SourceError]
-
-
 def make_recipes(
     target: Target, units: Sequence[Unit], stored: Mapping[str, str], make: MakeRecipe = feed_recipe
-) -> Recipes:
-    """Each source with artifacts adds its columns to those that the table and the sources before it have."""
+) -> tuple[dict[int, Recipe], dict[int, SourceError]]:
+    """By number of the feed: how its records become rows, or why they cannot.
+
+    Each source with artifacts adds its columns to those that the table and the sources before it have.
+    """
     made: dict[int, Recipe] = {}
     errors: dict[int, SourceError] = {}
     columns = dict(stored)
@@ -56,7 +51,7 @@ def make_recipes(
             errors[number] = error
             continue
         columns |= column_types(made[number].table)
-    return Recipes(made, errors)
+    return made, errors
 
 
 def without_unreadable(
@@ -108,14 +103,14 @@ class RejectRecipes:
 
     def _sample(self, feed: Feed, artifacts: Sequence[PlannedArtifact]) -> list[PlannedArtifact]:
         """A few of the artifacts with rejects, and a few of all that the source gave, where they lie now."""
-        everything = list(self.state.artifacts.of_sources([feed.source.name]).known())
-        rejected = [item.known for item in artifacts if item.known is not None]
+        everything = self.state.artifacts.of_sources([feed.source.name])
+        some = everything.known(spread(range(len(everything)), SAMPLED_ARTIFACTS))
+        rejected = [item.known for item in spread(artifacts, SAMPLED_ARTIFACTS) if item.known is not None]
         return [
             PlannedArtifact(
                 artifacts[0].feed, Artifact(each.location, each.size_bytes, each.version, each.span)
             )
-            for known in (rejected, everything)
-            for each in spread(known, SAMPLED_ARTIFACTS)
+            for each in (*rejected, *some)
         ]
 
     def _texts(self, target: Target, artifacts: Sequence[PlannedArtifact]) -> Iterator[str]:

@@ -6,12 +6,9 @@ Rows come and rejects go in one commit per partition, so that a record is never 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-import pyarrow as pa
 
 from tailpipe.collect.outcome import Rows
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Rejects, Unit
@@ -115,11 +112,11 @@ class Retry(Run):
         if unit is None or unit.rejects is None:
             return PreparedRetry(plan, left=left)
         make = RejectRecipes(address, state, unit.rejects)
-        recipes = make_recipes(target, [unit], stored_columns(address), make)
-        for number, error in recipes.errors.items():
+        recipes, errors = make_recipes(target, [unit], stored_columns(address), make)
+        for number, error in errors.items():
             left = (*left, Left(unit.rejects.counts[number], error.message, error.hint or ""))
-        units = _of_feeds(unit, unit.rejects, recipes.made)
-        return PreparedRetry(replace(plan, units=units), recipes.made, left=left)
+        units = _of_feeds(unit, unit.rejects, recipes)
+        return PreparedRetry(replace(plan, units=units), recipes, left=left)
 
 
 def _of_feeds(unit: Unit, rejects: Rejects, feeds: Mapping[int, object]) -> tuple[Unit, ...]:
@@ -133,75 +130,56 @@ def plan_retry(
 ) -> tuple[Unit | None, tuple[Left, ...]]:
     """All rejects that are to be tried as one unit, and what is left. Reads whose they are, but not their texts."""
     feeds = {feed.source.name: number for number, feed in enumerate(target.feeds)}
-    planning = _Planning(target, feeds, record_prefixes(target.name, state))
-    for path in state.reject_files:
-        rows = read_file(address, path, [*CHOICE_COLUMNS, "source", "records"])
-        if planning.add(rows.filter(is_within(rows, window))):
-            planning.files.append(path)
-    left = tuple(Left(rejects, *why) for why, rejects in planning.left.items())
-    artifacts = planning.artifacts()
-    rejects = Rejects(tuple(planning.files), planning.counts, window)
-    return (Unit(None, 1, artifacts, rejects) if artifacts else None), left
+    known = record_prefixes(target.name, state)
+    files: dict[str, None] = {}
+    tried: dict[tuple[str, str], None] = {}
+    counts: Counter[int] = Counter()
+    left: Counter[tuple[str, str]] = Counter()
+    for path, prefix, location, source, must_stay, rejects in _groups(address, state.reject_files, window):
+        if prefix not in known:
+            left[_FORGOTTEN] += rejects
+        elif source not in feeds:
+            left[_unknown_source(target, source, feeds)] += rejects
+        elif must_stay:
+            left[_CUT_OFF] += rejects
+        else:
+            files[path] = tried[prefix, location] = None
+            counts[feeds[source]] += rejects
+    artifacts = [_planned(target, feeds, location, known[prefix]) for prefix, location in tried]
+    unit = Unit(None, 1, tuple(artifacts), Rejects(tuple(files), counts, window)) if artifacts else None
+    return unit, tuple(Left(rejects, *why) for why, rejects in left.items())
 
 
-@dataclass
-class _Planning:
-    """`feeds` are numbers by name of the source, `known` artifacts by prefix of their ids.
-
-    `tried` are prefixes, and where the artifact lay when its records were rejected.
-    """
-
-    target: Target
-    feeds: Mapping[str, int]
-    known: Mapping[str, KnownArtifact]
-    files: list[str] = field(default_factory=list)
-    tried: dict[tuple[str, str], None] = field(default_factory=dict)
-    counts: Counter[int] = field(default_factory=Counter)
-    left: Counter[tuple[str, str]] = field(default_factory=Counter)
-
-    def add(self, rows: pa.Table) -> bool:
-        """Whether any of the rejects is to be tried."""
-        before = self.counts.total()
-        for group in _groups(rows):
-            why = self._why_left(group)
-            if why is not None:
-                self.left[why] += group["records_sum"]
-                continue
-            self.tried[group["prefix"], group["artifact"]] = None
-            self.counts[self.feeds[group["source"]]] += group["records_sum"]
-        return self.counts.total() > before
-
-    def _why_left(self, group: Mapping[str, Any]) -> tuple[str, str] | None:
-        if group["prefix"] not in self.known:
-            return _FORGOTTEN
-        if group["source"] not in self.feeds:
-            return self._unknown_source(group["source"])
-        return _CUT_OFF if group["is_final"] else None
-
-    def artifacts(self) -> tuple[PlannedArtifact, ...]:
-        found = ((self.known[prefix], location) for prefix, location in self.tried)
-        planned = [self._planned(self.feeds[known.source], location, known) for known, location in found]
-        return tuple(sorted(planned, key=lambda item: item.feed))
-
-    def _planned(self, feed: int, location: str, known: KnownArtifact) -> PlannedArtifact:
-        source = self.target.feeds[feed].source
-        captures = source.captures(location) if isinstance(source, Capturing) else {}
-        artifact = Artifact(location, known.size_bytes, known.version, known.span, captures)
-        return PlannedArtifact(feed, artifact, Action.RETRY, known.identity, known.kept, known.kept, known)
-
-    def _unknown_source(self, source: str) -> tuple[str, str]:
-        return (
-            f'of source "{source}", which {self.target.name} does not have now',
-            f"configured: {', '.join(self.feeds)}; `tailpipe rejects drop {self.target.name}` takes them out",
-        )
+def _planned(
+    target: Target, feeds: Mapping[str, int], location: str, known: KnownArtifact
+) -> PlannedArtifact:
+    """`location` is where the artifact lay when its records were rejected."""
+    number = feeds[known.source]
+    source = target.feeds[number].source
+    captures = source.captures(location) if isinstance(source, Capturing) else {}
+    artifact = Artifact(location, known.size_bytes, known.version, known.span, captures)
+    return PlannedArtifact(number, artifact, Action.RETRY, known.identity, known.kept, known.kept, known)
 
 
-def _groups(rows: pa.Table) -> list[dict[str, Any]]:
-    groups = (
-        rows.append_column("prefix", prefixes_of(rows.column("id")))
-        .append_column("is_final", is_final(rows.column("code")))
-        .group_by(["prefix", "artifact", "source", "is_final"], use_threads=False)
-        .aggregate([("records", "sum")])
+def _unknown_source(target: Target, source: str, configured: Iterable[str]) -> tuple[str, str]:
+    return (
+        f'of source "{source}", which {target.name} does not have now',
+        f"configured: {', '.join(configured)}; `tailpipe rejects drop {target.name}` takes them out",
     )
-    found: list[dict[str, Any]] = groups.to_pylist()
-    return found
+
+
+def _groups(
+    address: TableAddress, files: Iterable[str], window: Window | None
+) -> Iterator[tuple[str, str, str, str, bool, int]]:
+    """By file: prefix of the ids, location, source, whether they must stay rejected, and how many they are."""
+    for path in files:
+        rows = read_file(address, path, [*CHOICE_COLUMNS, "source", "records"])
+        rows = rows.filter(is_within(rows, window))
+        groups = (
+            rows.append_column("prefix", prefixes_of(rows.column("id")))
+            .append_column("is_final", is_final(rows.column("code")))
+            .group_by(["prefix", "artifact", "source", "is_final"], use_threads=False)
+            .aggregate([("records", "sum")])
+        )
+        for group in groups.to_pylist():
+            yield path, *group.values()

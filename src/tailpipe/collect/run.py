@@ -122,10 +122,11 @@ class Collection(Run):
         # What only jobs need is loaded by runs that have any.
         from tailpipe.collect.recipes import make_recipes, without_unreadable
 
-        recipes = make_recipes(target, plan.units, stored_columns(self.lake.table(target.config.table)))
-        units, failed = without_unreadable(plan.units, recipes.errors)
+        stored = stored_columns(self.lake.table(target.config.table))
+        recipes, errors = make_recipes(target, plan.units, stored)
+        units, failed = without_unreadable(plan.units, errors)
         feeds = {item.feed for unit in units for item in unit.artifacts}
-        used = {number: recipe for number, recipe in recipes.made.items() if number in feeds}
+        used = {number: recipe for number, recipe in recipes.items() if number in feeds}
         return Prepared(replace(plan, units=units), used, failed)
 
     def _report_broken_off(self, runner: Runner, target: Target, outcome: PartitionOutcome) -> None:
