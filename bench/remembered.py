@@ -21,7 +21,7 @@ from tailpipe.config.values import WorkspaceConfig
 from tailpipe.engine.settings import engine_settings
 from tailpipe.lake.address import Lake
 from tailpipe.lake.facts import RowsFact
-from tailpipe.lake.log import Change
+from tailpipe.lake.transaction import Change
 from tailpipe.plugins.registry import load_registry
 from tailpipe.records import Reading
 from tailpipe.sources.fingerprint import Watch

@@ -8,6 +8,7 @@
     ├── QueryError           1    the SQL is off
     └── LakeError            4    the lake cannot be read or written
         ├── ConflictError    4    another writer committed first; planning again may succeed
+        ├── TooManyConflicts 4    others committed first again and again
         └── UnknownOutcome   4    a commit may or may not be visible; its files must stay
 
 Exit codes: 0 done; 1 done with failed units or rejects above the limit; 2 usage or configuration;
@@ -109,6 +110,10 @@ class LakeError(TailpipeError):
 
 
 class ConflictError(LakeError):
+    pass
+
+
+class TooManyConflicts(LakeError):
     pass
 
 

@@ -13,7 +13,8 @@ import pytest
 from installed import APP, Home, line
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.log import TYPE_KEY, Change, TableLog
+from tailpipe.lake.log import TYPE_KEY, TableLog
+from tailpipe.lake.transaction import Change
 from tailpipe.tables.stored_schema import table_schema
 from tailpipe.tables.table import Column, Table
 

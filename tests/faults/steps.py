@@ -188,7 +188,7 @@ def _wrap_file_system(steps: Steps) -> None:
     """Methods of the C++ class cannot be replaced, but those of a class that takes its name can be added."""
     from pyarrow import fs
 
-    class CountedFileSystem(fs.LocalFileSystem):
+    class CountedFileSystem(fs.SubTreeFileSystem):
         def create_dir(self, path: str, *args: Any, **kwargs: Any) -> None:
             with steps.step(f"make folder for {kind_of(path)}"):
                 super().create_dir(path, *args, **kwargs)
@@ -205,7 +205,7 @@ def _wrap_file_system(steps: Steps) -> None:
             with steps.step(f"read {kind_of(path)}"):
                 return super().open_input_file(path, *args, **kwargs)
 
-    fs.LocalFileSystem = CountedFileSystem
+    fs.SubTreeFileSystem = CountedFileSystem
 
 
 def _wrap_delta(steps: Steps) -> None:

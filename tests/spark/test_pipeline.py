@@ -492,22 +492,21 @@ def test_text_of_any_kind_survives(place: Place) -> None:
 
 def test_the_manifest_of_a_commit_tells_what_was_collected(place: Place) -> None:
     from tailpipe.lake.address import TableAddress
+    from tailpipe.lake.history import partition_versions, read_manifests, recent_names
     from tailpipe.lake.known import Artifacts
-    from tailpipe.lake.log import manifest_paths
-    from tailpipe.lake.manifest_file import read_manifest
 
     path = place.write("app.jsonl", line("2024-06-01T00:00:00Z") * 3 + "bad\n")
     place.configure(APP)
     place.collect(start="2024-05-01")
     location = str(place.data / "app_log")
     address = TableAddress(location)
-    name, of_the_run = manifest_paths(address, "one")
-    manifest = read_manifest(address, name)
+    names = recent_names(address, "one", partition_versions(address)["one"])
+    manifest, of_the_run = read_manifests(address, "one", names)
     (record,) = Artifacts([manifest.rows]).known()
     assert (record.location, record.size_bytes) == (str(path), path.stat().st_size)
     assert (record.rows, record.stored, record.filtered, record.outside, record.rejected) == (4, 3, 0, 0, 1)
     assert [f"{location}/{file}" for file in manifest.header.files] == DeltaTable(location).file_uris()
-    report = read_manifest(address, of_the_run).header.report
+    report = of_the_run.header.report
     assert report is not None
     assert (report.units, report.rows, report.stored, report.rejected) == (1, 4, 3, 1)
 

@@ -20,7 +20,7 @@ from tailpipe.collect.retry import Retry, RetryOutcome
 from tailpipe.engine.session import Session
 from tailpipe.engine.settings import SAIL, EngineSettings
 from tailpipe.lake.catalog import partition_states
-from tailpipe.lake.dropping import drop_rejects
+from tailpipe.lake.deletion import delete_rejects
 from tailpipe.times import Window
 
 on_sail = pytest.mark.parametrize("engine", [SAIL], indirect=True)
@@ -304,7 +304,7 @@ def test_any_order_of_fixes_retries_and_windows_ends_in_the_same_table(
             case "collect":
                 place.collect()
             case "drop of another year":
-                assert drop_rejects(place.lake, "words", "all", ANOTHER_YEAR) == 0
+                assert delete_rejects(place.lake, "words", "all", ANOTHER_YEAR) == 0
             case _:
                 text += action
                 place.write("one.log", text)

@@ -30,16 +30,17 @@ from rules_play import (
     whole_days,
 )
 from rules_world import CONFIG, Happening, World, moment
-from tailpipe.collect import record
+from tailpipe.collect import run_report
 from tailpipe.collect.outcome import USAGE
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
 from tailpipe.errors import UsageError
+from tailpipe.lake import transaction as transactions
 from tailpipe.lake.catalog import partition_states, reject_files
 from tailpipe.lake.deletion import delete_window
-from tailpipe.lake.log import Change, TableLog
 from tailpipe.lake.sizes import rows_per_day
 from tailpipe.lake.state import PartitionState
+from tailpipe.lake.transaction import Change, Transaction
 from tailpipe.times import Window
 
 EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "30"))
@@ -100,14 +101,15 @@ def _raw(row: dict[str, Any]) -> str:
 @contextmanager
 def _caught(trap: Trap) -> Iterator[None]:
     """Commits go through the trap."""
-    commit = TableLog.commit
+    commit = Transaction.commit
 
-    def trapped(log: TableLog, change: Change, expected_version: int) -> int:
-        trap.commit(change.kind, change.unit, lambda: commit(log, change, expected_version))
-        return expected_version + 1
+    def trapped(transaction: Transaction, change: Change) -> int:
+        versions: list[int] = []
+        trap.commit(change.kind, change.unit, lambda: versions.append(commit(transaction, change)))
+        return versions[0]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TableLog, "commit", trapped)
+        patch.setattr(Transaction, "commit", trapped)
         yield
 
 
@@ -115,8 +117,8 @@ def _caught(trap: Trap) -> Iterator[None]:
 def every_run_is_recorded() -> Iterator[None]:
     """Idle runs too, whatever the clock on the wall says, and often enough together for snapshots."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record, "IDLE_INTERVAL", timedelta(0))
-        patch.setattr(record, "MANIFESTS_PER_SNAPSHOT", 5)
+        patch.setattr(run_report, "IDLE_INTERVAL", timedelta(0))
+        patch.setattr(transactions, "MANIFESTS_PER_SNAPSHOT", 5)
         yield
 
 

@@ -18,10 +18,11 @@ from tailpipe.collect.settle import Limits, judge, whole_failed
 from tailpipe.collect.stopping import Stopping, run_stoppable
 from tailpipe.collect.tally import UnitTally, add_facts
 from tailpipe.config.reject_limit import RejectLimit
-from tailpipe.errors import TailpipeError, UnknownOutcome
+from tailpipe.errors import TailpipeError
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest import KnownArtifact
+from tailpipe.lake.transaction import Change, Transaction
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -134,14 +135,17 @@ class PartitionRun:
 
     def _settle(self, tally: UnitTally) -> tuple[Unit, ...]:
         """What is left of the unit, to be read by another job."""
-        if tally.can_be_committed:
-            self._remove_replaced(tally)
-        limits = Limits(self._known_of_day, self.reject_limit, self.plan.target.config.tp_index)
-        verdict = judge(tally, limits)
-        if verdict.is_committed:
-            self._commit(tally)
-        else:
-            self._discard([tally])
+        target = self.plan.target
+        with self.log.transaction(self.version) as transaction:
+            transaction.wrote(tally.written)
+            if tally.can_be_committed:
+                tally.replace(
+                    remove_replaced(target, self.log, tally.read, self.reject_files, tally.restarted)
+                )
+                transaction.wrote(tally.written)
+            verdict = judge(tally, Limits(self._known_of_day, self.reject_limit, target.config.tp_index))
+            if verdict.is_committed:
+                self._commit(tally, transaction)
         self._fail(verdict.failed)
         return verdict.left
 
@@ -151,15 +155,9 @@ class PartitionRun:
             artifacts.where(lambda each: bool(each.kept and each.span and each.span.start.date() == day))
         )
 
-    def _commit(self, tally: UnitTally) -> None:
-        try:
-            change = self._change(tally)
-            self.version = self.log.commit(change, self.version)
-        except UnknownOutcome:
-            raise
-        except TailpipeError:
-            self._discard([tally])
-            raise
+    def _commit(self, tally: UnitTally, transaction: Transaction) -> None:
+        change = self._change(tally)
+        self.version = transaction.commit(change)
         gone = set(change.removed_rejects)
         self.reject_files = [path for path in self.reject_files if path not in gone] + list(change.rejects)
         done = tally.done()
@@ -185,16 +183,6 @@ class PartitionRun:
             # Known artifacts would settle them, but in a retry no artifact was read.
             failures=plan.state.failures if is_retry else (),
         )
-
-    def _remove_replaced(self, tally: UnitTally) -> None:
-        try:
-            replacement = remove_replaced(
-                self.plan.target, self.log, tally.read, self.reject_files, tally.restarted
-            )
-        except TailpipeError:
-            self._discard([tally])
-            raise
-        tally.replace(replacement)
 
     def _after_engine_error(self, units: tuple[Unit, ...], error: Exception) -> None:
         """One bad unit must not take its neighbours along: they are tried alone."""

@@ -12,17 +12,15 @@ from datetime import datetime, timedelta
 from tailpipe.collect.outcome import PartitionOutcome
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.windows import END_OF_TIME, claimed
-from tailpipe.errors import ConflictError
-from tailpipe.lake.log import Change, TableLog
+from tailpipe.errors import TooManyConflicts
+from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest import Failure, RunReport
 from tailpipe.lake.state import PartitionState
+from tailpipe.lake.transaction import Change, until_committed
 from tailpipe.times import day_window, without
 
 KIND = "run"
-# So many manifests may have to be read to know a partition before a snapshot takes their place.
-MANIFESTS_PER_SNAPSHOT = 64
 IDLE_INTERVAL = timedelta(hours=1)
-_MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True)
@@ -43,14 +41,9 @@ class Ending:
         """
         if not self._is_worth_it(self.plan.state):
             return
-        partition = self.plan.target.config.name
-        for _ in range(_MAX_ATTEMPTS):
-            state = log.state(partition)
-            with suppress(ConflictError):
-                version = log.commit(self._change(), state.version)
-                if state.unfolded >= MANIFESTS_PER_SNAPSHOT:
-                    log.commit(snapshot(partition, self.run, log.state(partition)), version)
-                return
+        change = self._change()
+        with suppress(TooManyConflicts):
+            until_committed(self.plan.target.name, lambda: log.commit(change, log.version(change.partition)))
 
     def _is_worth_it(self, state: PartitionState) -> bool:
         has_failed_units = any(not failure.is_unlisted for failure in self.outcome.failed)
@@ -118,20 +111,3 @@ class Ending:
             filtered=outcome.rows.filtered,
             rejected=outcome.rows.rejected,
         )
-
-
-def snapshot(partition: str, run: str, state: PartitionState) -> Change:
-    """All that the state knows, in one manifest."""
-    return Change(
-        partition=partition,
-        kind="snapshot",
-        unit="",
-        run=run,
-        rejects=state.reject_files,
-        artifacts=state.artifacts,
-        asked=state.asked,
-        covered=state.claimed,
-        failures=state.failures,
-        report=state.last_run,
-        is_snapshot=True,
-    )

@@ -18,15 +18,14 @@ from tailpipe.collect.target import Target
 from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import EngineSettings
-from tailpipe.errors import ConflictError, LakeError
+from tailpipe.errors import ConflictError
 from tailpipe.lake.address import Lake
 from tailpipe.lake.log import TYPE_KEY, TableLog
+from tailpipe.lake.transaction import Attempts
 from tailpipe.tables.stored_schema import table_schema
 
 if TYPE_CHECKING:
     from tailpipe.tables.standardise import Recipe
-
-MAX_ATTEMPTS = 5
 
 
 @dataclass(kw_only=True)
@@ -82,12 +81,12 @@ class Runner:
     def execute(self, prepare: Callable[[], AnyPrepared], limit: RejectLimit | None = None) -> AnyPrepared:
         """Does what was prepared, and prepares again on top of what another process committed first.
 
-        Without limit while others make progress on the same units; else it gives up after MAX_ATTEMPTS.
+        Without limit while others make progress on the same units.
         """
         self.outcome = None
         prepared = prepare()
-        attempts = 0
-        while attempts < MAX_ATTEMPTS:
+        attempts = Attempts(prepared.plan.target.name)
+        while True:
             try:
                 self._execute_once(prepared, limit)
                 return prepared
@@ -95,11 +94,7 @@ class Runner:
                 self._run.watcher.planning_again(f"{conflict.message}. Planning again on top of it.")
                 left = prepared.plan.artifact_count
                 prepared = prepare()
-                attempts = attempts + 1 if prepared.plan.artifact_count >= left else 0
-        raise LakeError(
-            f"{prepared.plan.target.name}: other collectors were faster {MAX_ATTEMPTS} times",
-            hint="run again when they are done; nothing was lost and nothing was stored twice",
-        )
+                attempts.conflicted(is_less_left=prepared.plan.artifact_count < left)
 
     def _execute_once(self, prepared: Prepared, limit: RejectLimit | None) -> None:
         from tailpipe.collect.execute import PartitionRun

@@ -10,12 +10,11 @@ import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.delta_errors import delta_message
-from tailpipe.lake.paths import FIRST_ENTRY
+from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class TableAddress:
     def name(self) -> str:
         return self.uri.rpartition("/")[2]
 
-    @cached_property
+    @property
     def files(self) -> Any:
         """The file system below the table's folder."""
         from pyarrow import fs
@@ -44,8 +43,11 @@ class TableAddress:
         return f"{self.uri}/{relative}"
 
     def is_table(self) -> bool:
-        """A run that died while it made the table may leave a log without entries, which is no table yet."""
-        return os.path.exists(self.path(FIRST_ENTRY))
+        """A run that died while it made the table may leave a log without entries, which is no table yet.
+
+        A log that was shortened begins with a checkpoint.
+        """
+        return any(os.path.exists(self.path(path)) for path in (FIRST_ENTRY, LAST_CHECKPOINT))
 
     def opened(self) -> Any:
         """The Delta table; None where there is none."""
@@ -59,15 +61,30 @@ class TableAddress:
         except (DeltaError, OSError) as error:
             raise self.unreadable(error) from error
 
-    def unreadable(self, error: Exception) -> LakeError:
+    def unreadable(self, error: Exception, what: str = "the Delta log") -> LakeError:
         return LakeError(
-            f"{self}: the Delta log cannot be read: {delta_message(error)}",
+            f"{self}: {what} cannot be read: {delta_message(error)}",
             hint="check that the folder is whole and readable; other programs must not write into it",
         )
 
     def create_folder(self, path: str) -> None:
         """For the file at the path."""
         self.files.create_dir(path.rpartition("/")[0], recursive=True)
+
+    def create(self, path: str) -> None:
+        """An empty file. Raises FileExistsError where there is one."""
+        self.create_folder(path)
+        os.close(os.open(self.path(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+
+    def paths_in(self, folder: str) -> list[str]:
+        """Of files and folders, in the order of their names; none where there is no such folder."""
+        from pyarrow import fs
+
+        try:
+            found = self.files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        except OSError as error:
+            raise self.unreadable(error, folder) from error
+        return sorted(info.path for info in found)
 
     def sync(self, path: str) -> None:
         """Returns when a file has reached the disk: a commit must not outlive its files in a power cut."""

@@ -53,31 +53,21 @@ def stored_columns(lake: Lake, table: str) -> tuple[tuple[str, str], ...] | None
 
 def partition_names(lake: Lake, table: str) -> list[str]:
     """Partitions that have rows, or of which the log has anything else to tell."""
-    from tailpipe.lake.log import history_paths
+    from tailpipe.lake.history import partition_versions
     from tailpipe.lake.sizes import partition_contents
 
-    told = history_paths(lake.table(table))
-    return sorted({*told, *partition_contents(lake, table)})
+    return sorted({*partition_versions(lake.table(table)), *partition_contents(lake, table)})
 
 
 def partition_states(
     lake: Lake, table: str, is_wanted: Callable[[str], bool] = lambda name: True
 ) -> dict[str, PartitionState]:
-    """What is known of each wanted partition, by its name. The log is read once for all, and of manifests no artifact
-    before it is asked for.
-
-    States for readers: they know no version, so nothing can be committed on top of them.
-    """
-    from tailpipe.lake.log import history_paths
-    from tailpipe.lake.manifest_file import read_manifest
-    from tailpipe.lake.state import fold
+    """What is known of each wanted partition, by its name. Of manifests no artifact is read before it is asked for."""
+    from tailpipe.lake.history import partition_versions, state_at
 
     address = lake.table(table)
-    return {
-        name: fold(0, (read_manifest(address, path) for path in paths))
-        for name, paths in sorted(history_paths(address).items())
-        if is_wanted(name)
-    }
+    versions = partition_versions(address)
+    return {name: state_at(address, name, version) for name, version in versions.items() if is_wanted(name)}
 
 
 def reject_files(lake: Lake, table: str) -> list[str]:

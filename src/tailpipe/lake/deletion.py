@@ -1,78 +1,124 @@
-"""Rows of a window leave a partition in one commit, and the state forgets that they were kept."""
+"""Rows of a window, or rejects, leave a partition in one commit.
+
+The state forgets that the rows were kept; rejects count as filtered from then on.
+"""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+import msgspec
 import pyarrow as pa
 
-from tailpipe.errors import ConflictError, LakeError, TailpipeError, UnknownOutcome
-from tailpipe.lake.address import Lake, TableAddress
+from tailpipe.lake.address import Lake
 from tailpipe.lake.columns import id_prefix
-from tailpipe.lake.log import Change, TableLog
-from tailpipe.lake.removal import RejectRemoval, Removal, by_prefix, remove_rejects, remove_window
-from tailpipe.lake.state import PartitionState
+from tailpipe.lake.log import TableLog
+from tailpipe.lake.quarantine import is_within, prefixes_of, record_prefixes
+from tailpipe.lake.removal import by_prefix, remove_rejects, remove_window
+from tailpipe.lake.transaction import Change, until_committed
 from tailpipe.times import Window
 
-KIND = "delete"
-_MAX_ATTEMPTS = 5
+ROWS = "delete"
+REJECTS = "drop"
 
 
 @dataclass(frozen=True)
 class Deleted:
     """`artifacts` are those of which nothing is left, so that the next collection takes them as it takes new ones."""
 
-    rows: int
-    rejects: int
-    files: int
-    artifacts: int
+    rows: int = 0
+    rejects: int = 0
+    files: int = 0
+    artifacts: int = 0
 
 
 def delete_window(lake: Lake, table: str, partition: str, window: Window) -> Deleted:
-    """Takes effect as a whole or not at all; starts over when a collector was faster."""
+    """Takes effect as a whole or not at all."""
     log = TableLog(lake.table(table), pa.schema([]))
-    for _ in range(_MAX_ATTEMPTS):
-        state = log.state(partition)
-        if state.version == 0:
-            return Deleted(0, 0, 0, 0)
-        try:
-            return _delete(log, table, partition, state, window)
-        except ConflictError:
-            continue
-    raise LakeError(
-        f"{table}.{partition}: collectors were faster {_MAX_ATTEMPTS} times; nothing was deleted",
-        hint="run again when they are done",
-    )
+    return until_committed(f"{table}.{partition}", lambda: _delete_window(log, partition, window))
 
 
-def _delete(log: TableLog, table: str, partition: str, state: PartitionState, window: Window) -> Deleted:
-    rows = remove_window(log.address, log.live_files(partition), window, KIND)
-    rejects = RejectRemoval((), (), 0)
-    try:
+def delete_rejects(lake: Lake, table: str, partition: str, window: Window | None = None) -> int:
+    """Takes effect as a whole or not at all. Says how many went."""
+    log = TableLog(lake.table(table), pa.schema([]))
+    return until_committed(f"{table}.{partition}", lambda: _delete_rejects(log, partition, window))
+
+
+def _delete_window(log: TableLog, partition: str, window: Window) -> Deleted:
+    state = log.state(partition)
+    if state.version == 0:
+        return Deleted()
+    with log.transaction(state.version) as transaction:
+        rows = remove_window(log.address, log.live_files(partition), window, ROWS)
+        transaction.wrote(fact.path for fact in rows.added)
         emptied = state.artifacts.emptied_by((window,))
         rejected = state.artifacts.known(emptied & state.artifacts.is_rejected)
-        prefixes = frozenset(id_prefix(f"{table}.{partition}", *known.key).decode() for known in rejected)
-        rejects = remove_rejects(log.address, partition, state.reject_files, by_prefix(prefixes), KIND)
-        change = Change(
-            partition=partition,
-            kind=KIND,
-            unit="",
-            run=uuid.uuid4().hex,
-            files=rows.added,
-            removed=rows.removed,
-            rejects=tuple(fact.path for fact in rejects.added),
-            removed_rejects=rejects.removed,
-            deleted=(window,),
+        name = f"{log.address.name}.{partition}"
+        prefixes = frozenset(id_prefix(name, *known.key).decode() for known in rejected)
+        rejects = remove_rejects(log.address, partition, state.reject_files, by_prefix(prefixes), ROWS)
+        transaction.wrote(fact.path for fact in rejects.added)
+        transaction.commit(
+            Change(
+                partition=partition,
+                kind=ROWS,
+                unit="",
+                run=uuid.uuid4().hex,
+                files=rows.added,
+                removed=rows.removed,
+                rejects=tuple(fact.path for fact in rejects.added),
+                removed_rejects=rejects.removed,
+                deleted=(window,),
+            )
         )
-        log.commit(change, state.version)
-    except UnknownOutcome:
-        raise
-    except TailpipeError:
-        _discard(log.address, rows, rejects)
-        raise
     return Deleted(rows.rows, rejects.rows, len(rows.removed), int(emptied.sum()))
 
 
-def _discard(address: TableAddress, rows: Removal, rejects: RejectRemoval) -> None:
-    address.discard([fact.path for fact in rows.added] + [fact.path for fact in rejects.added])
+def _delete_rejects(log: TableLog, partition: str, window: Window | None) -> int:
+    state = log.state(partition)
+    choice = _Choice(window)
+    with log.transaction(state.version) as transaction:
+        removal = remove_rejects(log.address, partition, state.reject_files, choice, REJECTS)
+        if not removal.rows:
+            return 0
+        transaction.wrote(fact.path for fact in removal.added)
+        records = record_prefixes(f"{log.address.name}.{partition}", state)
+        transaction.commit(
+            Change(
+                partition=partition,
+                kind=REJECTS,
+                unit="",
+                run=uuid.uuid4().hex,
+                rejects=tuple(fact.path for fact in removal.added),
+                removed_rejects=removal.removed,
+                artifacts=tuple(
+                    msgspec.structs.replace(
+                        records[prefix],
+                        rejected=records[prefix].rejected - gone,
+                        filtered=records[prefix].filtered + gone,
+                    )
+                    for prefix, gone in choice.gone.items()
+                    if prefix in records
+                ),
+                # Known artifacts would settle them, but nothing was read.
+                failures=state.failures,
+            )
+        )
+    return removal.rows
+
+
+@dataclass
+class _Choice:
+    """Says which rejects go, and counts them by artifact."""
+
+    window: Window | None
+    gone: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, rows: pa.Table) -> Any:
+        is_gone = is_within(rows, self.window)
+        going = rows.filter(is_gone)
+        counts = pa.table({"prefix": prefixes_of(going.column("id")), "records": going.column("records")})
+        for count in counts.group_by("prefix").aggregate([("records", "sum")]).to_pylist():
+            self.gone[count["prefix"]] = self.gone.get(count["prefix"], 0) + count["records_sum"]
+        return is_gone

@@ -103,7 +103,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
 
     `asked` are windows that somebody wanted, `covered` those that were listed and of which nothing failed. `deleted`
     are windows that the commit took out of the partition. A snapshot repeats all that is known, so that nobody has
-    to read what was before.
+    to read what was before. `history` names manifests that come before this one, back to the last snapshot, oldest
+    first.
     """
 
     partition: str
@@ -120,6 +121,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
     report: RunReport | None = None
     is_snapshot: bool = False
+    history: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=10_000)

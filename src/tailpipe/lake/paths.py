@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 PARTITION_COLUMNS = ("tp_partition", "tp_index", "tp_date")
 LOG = "_delta_log"
 FIRST_ENTRY = f"{LOG}/{0:020d}.json"
+LAST_CHECKPOINT = f"{LOG}/_last_checkpoint"
 MANIFESTS = "_manifests"
 REJECTS = "_rejects"
 _LONGEST_NAME = 200
@@ -21,6 +22,12 @@ def hive_folder(partition: str, index: str, day: date) -> str:
 
 def manifest_path(partition: str, unique: str) -> str:
     return f"{MANIFESTS}/{_escape(partition)}/{unique}.parquet"
+
+
+def partition_in(folder: str) -> str | None:
+    """The partition to which a folder of manifests belongs; None where its name is cut."""
+    name = unquote(folder)
+    return name if _escape(name) == folder else None
 
 
 def rejects_path(partition: str, unique: str) -> str:

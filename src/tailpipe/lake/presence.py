@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.paths import FIRST_ENTRY
 
-Identity = tuple[int, int]
+Identity = tuple[int, int] | str
 
 
 def identity(address: TableAddress) -> Identity | None:
@@ -22,7 +22,9 @@ def identity(address: TableAddress) -> Identity | None:
     try:
         entry = os.stat(address.path(FIRST_ENTRY))
     except OSError:
-        return None
+        # The log may have been shortened. The table's own id tells the same, but costs opening it.
+        delta = address.opened() if address.is_table() else None
+        return str(delta.metadata().id) if delta is not None else None
     return entry.st_ino, entry.st_mtime_ns
 
 

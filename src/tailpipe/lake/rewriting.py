@@ -6,8 +6,7 @@ hold the old type are written anew, so that every reader sees one type. One row 
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,14 +17,12 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.conversion import Converter, open_converter
 from tailpipe.lake.datafile import open_data_file
-from tailpipe.lake.evolution import ColumnChange, Evolution
+from tailpipe.lake.evolution import ColumnChange
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.paths import PARTITION_COLUMNS
-from tailpipe.lake.removal import LiveFile, add_action, live_files
+from tailpipe.lake.removal import LiveFile
 from tailpipe.tables.types import arrow_type, duckdb_type
 
 KIND = "rewrite"
-_NO_PARTITION = uuid.UUID(int=0).hex
 
 
 @dataclass
@@ -54,47 +51,27 @@ class Rewriting:
         return sum(fact.rows for fact in self.added)
 
 
-def change_schema(
-    delta: Any, address: TableAddress, evolution: Evolution, *, may_lose: bool = False
+def rewrite_files(
+    address: TableAddress,
+    files: Sequence[LiveFile],
+    changes: Sequence[ColumnChange],
+    wrote: Callable[[Iterable[str]], None],
 ) -> Rewriting:
-    """Raises CommitFailedError when another commit came first; after any error nothing is changed."""
-    from deltalake import CommitProperties, Schema
-
+    """Nothing of it is visible before a commit; `wrote` hears of each file."""
     rewriting = Rewriting()
-    try:
-        if evolution.converted:
-            _rewrite_files(address, live_files(delta), evolution.converted, rewriting)
-        if rewriting.lost and not may_lose:
-            raise _refused(address, rewriting)
-        # Only overwriting changes the schema: all files, or those of a partition that does not exist.
-        delta.create_write_transaction(
-            list(map(add_action, rewriting.added)),
-            "overwrite",
-            Schema.from_arrow(evolution.schema),
-            list(PARTITION_COLUMNS),
-            partition_filters=None if evolution.converted else [("tp_partition", "=", _NO_PARTITION)],
-            commit_properties=CommitProperties(custom_metadata={"tailpipe.kind": KIND}, max_commit_retries=0),
-        )
-    except BaseException:
-        address.discard(fact.path for fact in rewriting.added)
-        raise
-    return rewriting
-
-
-def _rewrite_files(
-    address: TableAddress, files: Sequence[LiveFile], changes: Sequence[ColumnChange], rewriting: Rewriting
-) -> None:
     with open_converter() as converter:
         for file in files:
             try:
                 with pq.ParquetFile(file.path, filesystem=address.files) as parquet:
                     writer = _Rewriter(converter, {change.name: change for change in changes}, rewriting)
                     rewriting.added.append(writer.rewrite(parquet, address, file))
+                    wrote([rewriting.added[-1].path])
             except (OSError, pa.ArrowException) as error:
                 raise LakeError(
                     f"{address}: {file.path} cannot be rewritten: {error}. Nothing was changed.",
                     hint="check that the file is whole and can be read, and that the disk has room",
                 ) from error
+    return rewriting
 
 
 @dataclass(frozen=True)
@@ -136,7 +113,7 @@ class _Rewriter:
         return converted.values
 
 
-def _refused(address: TableAddress, rewriting: Rewriting) -> LakeError:
+def refused(address: TableAddress, rewriting: Rewriting) -> LakeError:
     told = "; ".join(map(str, rewriting.lost.values()))
     return LakeError(
         f"{address}: {told}. Nothing was changed.",

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.lake.address import Lake
-from tailpipe.lake.log import manifest_paths
+from tailpipe.lake.history import all_names, partition_versions, read_manifests
 from tailpipe.lake.manifest import Header, RunReport, read_windows
 from tailpipe.lake.manifest_columns import moments
-from tailpipe.lake.manifest_file import Manifest, read_manifest
+from tailpipe.lake.manifest_file import Manifest
 from tailpipe.times import Window
 
 DONE = "done"
@@ -60,12 +60,14 @@ def partition_runs(lake: Lake, table: str, partition: str | None = None) -> list
     """Of one partition or of all, in the order of their first commits."""
     address = lake.table(table)
     commits: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
-    for path in manifest_paths(address, partition):
-        manifest = read_manifest(address, path)
-        header = manifest.header
-        if not header.is_snapshot:
-            commits[header.partition, header.run].append(manifest)
-    return list(map(_run, commits.values()))
+    for name, version in partition_versions(address).items():
+        if partition in (None, name):
+            for manifest in read_manifests(address, name, all_names(address, name, version)):
+                commits[name, manifest.header.run].append(manifest)
+    groups = list(commits.values())
+    if partition is None:
+        groups.sort(key=lambda group: group[0].header.written_at)
+    return list(map(_run, groups))
 
 
 def _run(commits: Sequence[Manifest]) -> Run:

@@ -26,7 +26,6 @@ class PartitionState:
 
     `asked` and `claimed` are windows by source: `claimed` is what runs have looked at, `covered` the same without times
     of which a known artifact lacks rows, unless it is gone. `failures` are those that no later run made good.
-    `unfolded` counts manifests since the last snapshot.
     """
 
     version: int = 0
@@ -36,7 +35,6 @@ class PartitionState:
     failures: tuple[Failure, ...] = ()
     reject_files: tuple[str, ...] = ()
     last_run: RunReport | None = None
-    unfolded: int = 0
 
     @property
     def is_new(self) -> bool:
@@ -65,7 +63,6 @@ def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
         tuple(folding.failures.values()),
         tuple(folding.rejects),
         folding.last_run,
-        folding.unfolded,
     )
 
 
@@ -78,11 +75,9 @@ class _Folding:
     failures: dict[str, Failure] = field(default_factory=dict)
     rejects: dict[str, None] = field(default_factory=dict)
     last_run: RunReport | None = None
-    unfolded: int = 0
 
     def add(self, manifest: Manifest) -> None:
         header = manifest.header
-        self.unfolded = 0 if header.is_snapshot else self.unfolded + 1
         if header.deleted:
             self._delete(read_windows(header.deleted))
         self.rows.append(manifest.rows)

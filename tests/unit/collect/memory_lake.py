@@ -10,16 +10,14 @@ from typing import Any
 
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
 from tailpipe.collect.replacement import Replacement, open_line_id
-from tailpipe.collect.run_report import snapshot
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix, row_id
 from tailpipe.lake.facts import RowsFact
-from tailpipe.lake.known import Artifacts
-from tailpipe.lake.log import Change
-from tailpipe.lake.manifest import Failure, Header, KnownArtifact, RunReport, windows_text
+from tailpipe.lake.manifest import Failure, KnownArtifact, RunReport
 from tailpipe.lake.manifest_file import Manifest
 from tailpipe.lake.state import PartitionState, fold
+from tailpipe.lake.transaction import Change, manifest_of, snapshot
 from tailpipe.records import Failed, Reading, decode_closing
 from tailpipe.sources.read import read_artifacts
 from tailpipe.times import Window, day_window, days_between, without
@@ -98,7 +96,7 @@ class MemoryLake:
         return list(failures)
 
     def commit(self, delivery: Delivery) -> None:
-        self.manifests.append(as_manifest(delivery.change))
+        self.manifests.append(manifest_of(delivery.change))
         for prefix, record in delivery.replaced.items():
             self._remove(prefix, record)
         for id in delivery.went_on:
@@ -109,7 +107,7 @@ class MemoryLake:
         self.rows |= delivery.rows
         self.rejects |= delivery.rejects
         if len(self.manifests) % MANIFESTS_PER_SNAPSHOT == 0:
-            self.manifests = [as_manifest(snapshot("p", "run", self.state))]
+            self.manifests = [snapshot("p", "run", self.state)]
 
     def delete(self, window: Window) -> None:
         if not self.manifests:
@@ -200,26 +198,6 @@ class MemoryLake:
         assert tally.rows.is_balanced
         replaced = {prefix: planned.known} if planned.action is Action.REPLACE and planned.known else {}
         return Delivery(Change("p", "", "", ""), rows, rejects, replaced)
-
-
-def as_manifest(change: Change) -> Manifest:
-    """As the log writes it."""
-    header = Header(
-        partition=change.partition,
-        kind=change.kind,
-        unit=change.unit,
-        run=change.run,
-        written_at=_EPOCH,
-        asked={source: windows_text(windows) for source, windows in change.asked.items()},
-        covered={source: windows_text(windows) for source, windows in change.covered.items()},
-        deleted=windows_text(change.deleted),
-        failures=change.failures,
-        report=change.report,
-        is_snapshot=change.is_snapshot,
-    )
-    if isinstance(change.artifacts, Artifacts):
-        return Manifest(header, change.artifacts)
-    return Manifest.of(header, change.artifacts)
 
 
 def moment_of(raw: str) -> datetime | None:

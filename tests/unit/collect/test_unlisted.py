@@ -18,7 +18,7 @@ from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Feed
 from tailpipe.collect.windows import pending
 from tailpipe.errors import SourceError
-from tailpipe.lake.log import Change
+from tailpipe.lake.transaction import Change
 from tailpipe.sources.artifact import Artifact, Listed, Unlisted
 from tailpipe.times import Window
 
@@ -30,8 +30,8 @@ class Log:
         self.site = site
         self.changes: list[Change] = []
 
-    def state(self, partition: str) -> object:
-        return self.site.state
+    def version(self, partition: str) -> int:
+        return self.site.state.version
 
     def commit(self, change: Change, version: int) -> int:
         self.changes.append(change)

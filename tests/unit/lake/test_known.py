@@ -20,10 +20,11 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import partition_names
 from tailpipe.lake.extent import lacking, lacks, may_hold
 from tailpipe.lake.known import Artifacts
-from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest import Header, KnownArtifact, kept_text, windows_text
 from tailpipe.lake.manifest_file import Manifest, read_manifest, write_manifest
 from tailpipe.lake.state import fold
+from tailpipe.lake.transaction import Change
 from tailpipe.times import Window, merge, subtract, without
 
 SCHEMA = pa.schema(

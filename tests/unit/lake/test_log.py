@@ -16,8 +16,9 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.lake.extent import may_hold
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.history import partition_versions
 from tailpipe.lake.known import Artifacts
-from tailpipe.lake.log import TYPE_KEY, Change, TableLog, manifest_paths
+from tailpipe.lake.log import TYPE_KEY, TableLog
 from tailpipe.lake.manifest import (
     Failure,
     Header,
@@ -26,6 +27,7 @@ from tailpipe.lake.manifest import (
 )
 from tailpipe.lake.manifest_file import Manifest, read_manifest, write_manifest
 from tailpipe.lake.state import PartitionState
+from tailpipe.lake.transaction import Change
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -105,11 +107,12 @@ def test_a_table_that_was_never_collected_is_new(location: str) -> None:
 
 def test_data_and_state_become_true_together(location: str) -> None:
     log = TableLog(TableAddress(location), SCHEMA)
-    assert log.commit(change(location, "a"), 0) == 1
-    assert log.commit(change(location, "b"), 1) == 2
+    first = log.commit(change(location, "a"), 0)
+    second = log.commit(change(location, "b"), first)
+    assert 0 < first < second
 
     state = TableLog(TableAddress(location), SCHEMA).state("p")
-    assert (state.version, keys(state)) == (2, {("file", "a.log"), ("file", "b.log")})
+    assert (state.version, keys(state)) == (second, {("file", "a.log"), ("file", "b.log")})
     assert visible(location) == 2
     assert TableLog(TableAddress(location), SCHEMA).state("other").is_new
 
@@ -130,28 +133,28 @@ def test_two_collectors_of_one_partition_conflict_and_nothing_is_doubled(locatio
     first, second = TableLog(TableAddress(location), SCHEMA), TableLog(TableAddress(location), SCHEMA)
     first.state("p")
     second.state("p")
-    first.commit(change(location, "a"), 0)
+    version = first.commit(change(location, "a"), 0)
     with pytest.raises(ConflictError, match=r"app_log\.p was collected by another process"):
         second.commit(change(location, "a-again"), 0)
     assert visible(location) == 1
-    assert second.commit(change(location, "b"), second.state("p").version) == 2
+    assert len(list(Path(location, "_manifests", "p").iterdir())) == 1
+    assert second.commit(change(location, "b"), second.state("p").version) > version
 
 
 def test_collectors_of_different_partitions_do_not_disturb_each_other(location: str) -> None:
     first, second = TableLog(TableAddress(location), SCHEMA), TableLog(TableAddress(location), SCHEMA)
-    first.commit(change(location, "a"), 0)
+    version = first.commit(change(location, "a"), 0)
     second.refresh()
-    first.commit(change(location, "b"), 1)
-    assert second.commit(change(location, "c", "q"), 0) == 1
+    version = first.commit(change(location, "b"), version)
+    other = second.commit(change(location, "c", "q"), 0)
     assert visible(location) == 3
-    assert len(manifest_paths(TableAddress(location))) == 3
-    assert len(manifest_paths(TableAddress(location), "q")) == 1
+    assert partition_versions(TableAddress(location)) == {"p": version, "q": other}
 
 
 def test_the_last_record_of_an_artifact_counts(location: str) -> None:
     log = TableLog(TableAddress(location), SCHEMA)
-    log.commit(change(location, "a", "p", record("x.log", kept=(JUNE,))), 0)
-    log.commit(change(location, "b", "p", record("x.log", version="2", kept=(JUNE, JULY))), 1)
+    version = log.commit(change(location, "a", "p", record("x.log", kept=(JUNE,))), 0)
+    log.commit(change(location, "b", "p", record("x.log", version="2", kept=(JUNE, JULY))), version)
     assert log.state("p").artifacts.known() == [record("x.log", version="2", kept=(JUNE, JULY))]
 
 
@@ -220,12 +223,12 @@ def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(locati
 
 
 def test_new_columns_are_added_and_types_stay(location: str) -> None:
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     wider = TableLog(
         TableAddress(location), SCHEMA.append(pa.field("zone", pa.string(), metadata={TYPE_KEY: "VARCHAR"}))
     )
     wider.refresh()
-    wider.commit(change(location, "b"), 1)
+    version = wider.commit(change(location, "b"), version)
     assert ("zone", "VARCHAR") in (stored_columns(Lake(str(Path(location).parent)), "app_log") or ())
     assert list_tables(Lake(str(Path(location).parent))) == ["app_log"]
 
@@ -233,7 +236,7 @@ def test_new_columns_are_added_and_types_stay(location: str) -> None:
     other = TableLog(TableAddress(location), changed)
     other.refresh()
     with pytest.raises(LakeError, match="stored as INTEGER and declared as BOOLEAN") as error:
-        other.commit(change(location, "c"), 2)
+        other.commit(change(location, "c"), version)
     assert error.value.hint
     assert visible(location) == 2
 
@@ -243,18 +246,19 @@ def test_descriptions_may_come_and_go(location: str) -> None:
     described = pa.schema(
         field.with_metadata({**field.metadata, "comment": f"What {field.name} means."}) for field in SCHEMA
     )
-    for version, schema in enumerate((SCHEMA, described, SCHEMA)):
+    version = 0
+    for number, schema in enumerate((SCHEMA, described, SCHEMA)):
         log = TableLog(TableAddress(location), schema)
         log.refresh()
-        assert log.commit(change(location, f"file-{version}"), version) == version + 1
+        version = log.commit(change(location, f"file-{number}"), version)
     assert visible(location) == 3
 
 
 def test_narrower_schema_keeps_the_columns_that_are_stored(location: str) -> None:
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     narrow = TableLog(TableAddress(location), pa.schema([field for field in SCHEMA if field.name != "size"]))
     narrow.refresh()
-    narrow.commit(change(location, "b"), 1)
+    narrow.commit(change(location, "b"), version)
     assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1, 1]
 
 
@@ -270,7 +274,7 @@ def test_a_commit_that_cannot_be_written_shows_nothing(location: str, blocked: s
     assert visible(location) == 0
     Path(location, blocked).unlink()
     again = TableLog(TableAddress(location), SCHEMA)
-    assert again.commit(unit, again.state("p").version) == 1
+    again.commit(unit, again.state("p").version)
     assert visible(location) == 1
 
 
@@ -278,14 +282,13 @@ def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
     """The log writes a checkpoint after every 25th commit; by then the commit itself is true."""
     log = TableLog(TableAddress(location), SCHEMA)
     unit = change(location, "a")
-    log.commit(unit, 0)
+    version = log.commit(unit, 0)
     Path(location, "_delta_log", "_last_checkpoint").mkdir()
-    for version in range(1, 27):
-        assert (
-            log.commit(Change("p", "collect", "u", "run", artifacts=(record(f"{version}.log"),)), version)
-            == version + 1
+    for number in range(1, 27):
+        version = log.commit(
+            Change("p", "collect", "u", "run", artifacts=(record(f"{number}.log"),)), version
         )
-    assert log.commit(change(location, "b"), 27) == 28
+    log.commit(change(location, "b"), version)
     assert len(TableLog(TableAddress(location), SCHEMA).state("p").artifacts) == 28
     assert visible(location) == 2
 
@@ -293,8 +296,11 @@ def test_a_commit_counts_though_its_checkpoint_fails(location: str) -> None:
 def test_few_entries_lie_behind_the_last_checkpoint(location: str) -> None:
     """Every commit reads them all, and so does every query."""
     log = TableLog(TableAddress(location), SCHEMA)
-    for version in range(30):
-        log.commit(Change("p", "collect", "u", "run", artifacts=(record(f"{version}.log"),)), version)
+    version = 0
+    for number in range(30):
+        version = log.commit(
+            Change("p", "collect", "u", "run", artifacts=(record(f"{number}.log"),)), version
+        )
     checkpoints = sorted(Path(location, "_delta_log").glob("*.checkpoint.parquet"))
     assert [int(path.name.split(".")[0]) for path in checkpoints] == [24]
 
@@ -310,10 +316,10 @@ def test_a_log_that_is_not_one_is_a_lake_error(location: str) -> None:
 
 def test_reject_files_are_those_that_commits_name(location: str) -> None:
     log = TableLog(TableAddress(location), SCHEMA)
-    log.commit(
+    version = log.commit(
         Change("p", "collect", "u", "run", rejects=("_rejects/p/a.parquet", "_rejects/p/b.parquet")), 0
     )
-    log.commit(Change("p", "drop", "u", "run", removed_rejects=("_rejects/p/b.parquet",)), 1)
+    log.commit(Change("p", "drop", "u", "run", removed_rejects=("_rejects/p/b.parquet",)), version)
     Path(location, "_rejects", "p").mkdir(parents=True)
     Path(location, "_rejects", "p", "stray.parquet").write_bytes(b"")
     assert reject_files(Lake(str(Path(location).parent)), "app_log") == [f"{location}/_rejects/p/a.parquet"]

@@ -17,11 +17,12 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import partition_states
 from tailpipe.lake.columns import id_prefix
-from tailpipe.lake.dropping import drop_rejects
-from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.deletion import delete_rejects
+from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.quarantine import count_reasons, find_rejects, read_file
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
+from tailpipe.lake.transaction import Change
 from tailpipe.records import is_final
 from tailpipe.times import Window
 
@@ -144,7 +145,7 @@ def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path)
     commit(location, [[reject(1), reject(2, day=2)], [reject(3, artifact="b", day=2)]])
     commit(location, [], [failure])
     window = Window(START + timedelta(days=1), START + timedelta(days=3))
-    assert drop_rejects(Lake(str(tmp_path)), "app_log", "one", window) == 2
+    assert delete_rejects(Lake(str(tmp_path)), "app_log", "one", window) == 2
     state = TableLog(TableAddress(str(location)), SCHEMA).state("one")
     left, total = find_rejects(TableAddress(str(location)), state.reject_files, None, (), 9)
     assert ([row["position"] for row in left], total) == ([1], 1)
@@ -154,9 +155,9 @@ def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path)
         "b": (0, 1, 9),
     }
     assert state.failures == (failure,)
-    assert drop_rejects(Lake(str(tmp_path)), "app_log", "one", window) == 0
+    assert delete_rejects(Lake(str(tmp_path)), "app_log", "one", window) == 0
     assert TableLog(TableAddress(str(location)), SCHEMA).state("one").version == state.version
-    assert drop_rejects(Lake(str(tmp_path)), "app_log", "one") == 1
+    assert delete_rejects(Lake(str(tmp_path)), "app_log", "one") == 1
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(LakeError, match=path):
         count_reasons(TableAddress(str(location)), [path])
     with pytest.raises(LakeError, match="No row was removed"):
-        drop_rejects(Lake(str(tmp_path)), "app_log", "one")
+        delete_rejects(Lake(str(tmp_path)), "app_log", "one")
 
 
 def test_files_of_before_codes_are_judged_by_their_reasons(tmp_path: Path) -> None:

@@ -9,18 +9,14 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.collect.run_report import snapshot
-from tailpipe.lake.known import Artifacts
-from tailpipe.lake.log import Change
 from tailpipe.lake.manifest import (
     Failure,
-    Header,
     KnownArtifact,
     Windows,
-    windows_text,
 )
 from tailpipe.lake.manifest_file import Manifest
 from tailpipe.lake.state import PartitionState, fold
+from tailpipe.lake.transaction import Change, manifest_of, snapshot
 from tailpipe.times import Window, day_window, merge
 
 START = datetime(2024, 6, 1, tzinfo=UTC)
@@ -44,30 +40,8 @@ def failure(label: str) -> Failure:
     return Failure(label, f"{label} is broken", 1, START, "run", day, None if day else label)
 
 
-def manifest(change: Change) -> Manifest:
-    """As the log writes it."""
-    header = Header(
-        change.partition,
-        change.kind,
-        change.unit,
-        change.run,
-        START,
-        rejects=change.rejects,
-        removed_rejects=change.removed_rejects,
-        asked={source: windows_text(windows) for source, windows in change.asked.items()},
-        covered={source: windows_text(windows) for source, windows in change.covered.items()},
-        deleted=windows_text(change.deleted),
-        failures=change.failures,
-        report=change.report,
-        is_snapshot=change.is_snapshot,
-    )
-    if isinstance(change.artifacts, Artifacts):
-        return Manifest(header, change.artifacts)
-    return Manifest.of(header, change.artifacts)
-
-
 def unit(key: str = "2024-06-01", **more: object) -> Manifest:
-    return manifest(Change("p", "collect", key, "run", **more))  # type: ignore[arg-type]
+    return manifest_of(Change("p", "collect", key, "run", **more))  # type: ignore[arg-type]
 
 
 def folded(*manifests: Manifest) -> PartitionState:
@@ -76,7 +50,7 @@ def folded(*manifests: Manifest) -> PartitionState:
 
 def facts(state: PartitionState) -> dict[str, Any]:
     """All that two states of the same partition have in common, whatever was read for them."""
-    return vars(state) | {"covered": state.covered, "unfolded": None}
+    return vars(state) | {"covered": state.covered}
 
 
 def known_of(state: PartitionState, identity: str) -> KnownArtifact:
@@ -94,7 +68,7 @@ def test_the_last_record_of_an_identity_counts_and_comes_last() -> None:
     moved = record("a", "a.1", rows=2)
     state = folded(unit(artifacts=(record("a"), record("b"))), unit(artifacts=(moved,)))
     assert state.artifacts.known() == [record("b"), moved]
-    assert (state.version, state.unfolded, state.is_new) == (2, 2, False)
+    assert (state.version, state.is_new) == (2, False)
 
 
 def test_sources_know_their_artifacts_apart() -> None:
@@ -119,7 +93,7 @@ def test_deleting_a_window_takes_it_out_of_everything() -> None:
             asked={"file": (june(1, 9),)},
             covered={"file": (june(1, 9),)},
         ),
-        manifest(Change("p", "delete", "", "run", deleted=(june(2, 4),))),
+        manifest_of(Change("p", "delete", "", "run", deleted=(june(2, 4),))),
     )
     assert state.asked == state.covered == {"file": (june(1, 2), june(4, 9))}
     assert {known.identity: known.kept for known in state.artifacts.known()} == {
@@ -132,8 +106,8 @@ def test_deleting_a_window_takes_it_out_of_everything() -> None:
 def test_no_time_is_covered_of_which_an_artifact_lacks_rows() -> None:
     """Unless it is gone. What was claimed counts again when the rows are kept."""
     rows = msgspec.structs.replace(record("a"), oldest=june(3, 4).start, newest=june(4, 5).start)
-    run = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 9),), "other": (june(1, 9),)}))
-    delete = manifest(Change("p", "delete", "", "run", deleted=(june(2, 5),)))
+    run = manifest_of(Change("p", "run", "", "run", covered={"file": (june(1, 9),), "other": (june(1, 9),)}))
+    delete = manifest_of(Change("p", "delete", "", "run", deleted=(june(2, 5),)))
     history = (unit(artifacts=(rows,)), delete, run)
     lacking = folded(*history)
     assert lacking.covered == {
@@ -145,7 +119,7 @@ def test_no_time_is_covered_of_which_an_artifact_lacks_rows() -> None:
     for later in (gone, rows):
         assert folded(*history, unit(artifacts=(later,))).covered["file"] == (june(1, 9),)
     whole = folded(*history, unit(artifacts=(rows,)))
-    short = fold(4, [manifest(snapshot("p", "run", lacking)), unit(artifacts=(rows,))])
+    short = fold(4, [snapshot("p", "run", lacking), unit(artifacts=(rows,))])
     assert short.covered == whole.covered
 
 
@@ -154,7 +128,7 @@ def test_of_an_artifact_of_which_all_is_deleted_the_times_stay_known() -> None:
     rows = msgspec.structs.replace(
         record("a", kept=(day,), rows=3), rows=4, rejected=1, oldest=day.start, newest=day.end
     )
-    delete = manifest(Change("p", "delete", "", "run", deleted=(day,)))
+    delete = manifest_of(Change("p", "delete", "", "run", deleted=(day,)))
     state = folded(unit(artifacts=(rows,)), delete)
     left = known_of(state, "a")
     assert (left.kept, left.rows, left.rejected) == ((), 3, 0)
@@ -166,10 +140,10 @@ def test_rows_are_counted_as_outside_when_all_of_them_are_deleted() -> None:
     day = day_window(START.date())
     rows = msgspec.structs.replace(record("a", rows=3), first=day.start, last=day.end - timedelta(hours=1))
     delete = Change("p", "delete", "", "run", deleted=(day,))
-    gone = known_of(folded(unit(artifacts=(rows,)), manifest(delete)), "a")
+    gone = known_of(folded(unit(artifacts=(rows,)), manifest_of(delete)), "a")
     assert (gone.stored, gone.outside, gone.first, gone.last) == (0, 3, None, None)
     wider = msgspec.structs.replace(rows, last=day.end)
-    some = known_of(folded(unit(artifacts=(wider,)), manifest(delete)), "a")
+    some = known_of(folded(unit(artifacts=(wider,)), manifest_of(delete)), "a")
     assert (some.stored, some.first, some.last) == (3, day.start, day.end)
 
 
@@ -183,7 +157,7 @@ def test_reject_files_come_and_go() -> None:
 
 
 def test_a_failure_is_made_good_by_its_unit_or_its_artifact() -> None:
-    failed = manifest(
+    failed = manifest_of(
         Change(
             "p", "run", "", "run", failures=(failure("2024-06-01"), failure("a.log"), failure("2024-06-05"))
         )
@@ -195,26 +169,28 @@ def test_a_failure_is_made_good_by_its_unit_or_its_artifact() -> None:
 
 def test_a_failure_is_made_good_by_a_run_that_covers_its_day() -> None:
     """The file that broke a day may be gone: a run that looked and found nothing wrong settles it."""
-    failed = manifest(Change("p", "run", "", "run", failures=(failure("2024-06-05"), failure("a.log"))))
-    missed = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 5),)}))
+    failed = manifest_of(Change("p", "run", "", "run", failures=(failure("2024-06-05"), failure("a.log"))))
+    missed = manifest_of(Change("p", "run", "", "run", covered={"file": (june(1, 5),)}))
     assert folded(failed, missed).failures == (failure("2024-06-05"),)
-    settled = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 6),)}))
+    settled = manifest_of(Change("p", "run", "", "run", covered={"file": (june(1, 6),)}))
     assert folded(failed, settled).failures == ()
 
 
 def test_a_day_that_fails_again_stays_with_its_last_message() -> None:
     again = msgspec.structs.replace(failure("2024-06-05"), message="still broken", run="later")
     state = folded(
-        manifest(Change("p", "run", "", "run", failures=(failure("2024-06-05"),))),
-        manifest(Change("p", "run", "", "later", covered={"file": (june(1, 5),)}, failures=(again,))),
+        manifest_of(Change("p", "run", "", "run", failures=(failure("2024-06-05"),))),
+        manifest_of(Change("p", "run", "", "later", covered={"file": (june(1, 5),)}, failures=(again,))),
     )
     assert state.failures == (again,)
 
 
 def test_a_day_that_fails_is_not_covered_any_more() -> None:
     """Only of the sources that were collected then; a run that covers the day makes it whole again."""
-    whole = manifest(Change("p", "run", "", "run", covered={"file": (june(1, 9),), "other": (june(1, 9),)}))
-    failed = manifest(
+    whole = manifest_of(
+        Change("p", "run", "", "run", covered={"file": (june(1, 9),), "other": (june(1, 9),)})
+    )
+    failed = manifest_of(
         Change(
             "p",
             "run",
@@ -232,11 +208,10 @@ def test_a_day_that_fails_is_not_covered_any_more() -> None:
 def test_a_snapshot_stands_for_all_before_it() -> None:
     history = (
         unit(artifacts=(record("a"), record("b", kept=(june(1, 2),))), asked={"file": (june(1, 9),)}),
-        manifest(Change("p", "run", "", "run", failures=(failure("2024-06-05"),), rejects=("x",))),
+        manifest_of(Change("p", "run", "", "run", failures=(failure("2024-06-05"),), rejects=("x",))),
     )
     state = folded(*history)
-    short = fold(2, [manifest(snapshot("p", "run", state))])
-    assert short.unfolded == 0
+    short = fold(2, [snapshot("p", "run", state)])
     assert facts(short) == facts(state)
 
 
@@ -262,25 +237,25 @@ changes = st.one_of(
         st.sets(names, max_size=2).map(sorted).map(tuple),
     ),
     st.builds(
-        lambda covered, labels: manifest(
+        lambda covered, labels: manifest_of(
             Change("p", "run", "", "run", covered=covered, failures=tuple(map(failure, labels)))
         ),
         by_source,
         st.lists(st.sampled_from(["2024-06-01", "2024-06-02", "a"]), max_size=2, unique=True),
     ),
-    st.builds(lambda deleted: manifest(Change("p", "delete", "", "run", deleted=deleted)), parts),
+    st.builds(lambda deleted: manifest_of(Change("p", "delete", "", "run", deleted=deleted)), parts),
 )
 
 
 @given(before=st.lists(changes, max_size=6), after=st.lists(changes, max_size=6))
 def test_a_snapshot_at_any_point_changes_nothing(before: list[Manifest], after: list[Manifest]) -> None:
     whole = fold(9, [*before, *after])
-    short = fold(9, [manifest(snapshot("p", "run", fold(9, before))), *after])
+    short = fold(9, [snapshot("p", "run", fold(9, before)), *after])
     assert facts(short) == facts(whole)
 
 
 @given(history=st.lists(changes, max_size=6), windows=parts)
 def test_nothing_is_left_of_a_deleted_window(history: list[Manifest], windows: Windows) -> None:
-    state = folded(*history, manifest(Change("p", "delete", "", "run", deleted=windows)))
+    state = folded(*history, manifest_of(Change("p", "delete", "", "run", deleted=windows)))
     known = [*state.asked.values(), *state.covered.values(), *(one.kept for one in state.artifacts.known())]
     assert not any(part.overlaps(gone) for parts in known for part in parts for gone in windows)

@@ -30,27 +30,27 @@ DOUBLE = with_size(pa.float64(), "DOUBLE")
 
 
 def test_whoever_was_writing_into_a_deleted_table_plans_again(location: str) -> None:
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     log = TableLog(TableAddress(location), SCHEMA)
     log.prepare()
     files = change(location, "b")
     delete_table(Lake(str(Path(location).parent)), "app_log")
     with pytest.raises(ConflictError, match="was deleted by another process"):
-        log.commit(files, 1)
+        log.commit(files, version)
     assert list_tables(Lake(str(Path(location).parent))) == []
     assert log.state("p").version == 0
-    assert log.commit(change(location, "b"), 0) == 1
+    log.commit(change(location, "b"), 0)
     assert visible(location) == 1
 
 
 def test_a_table_made_in_place_of_a_deleted_one_is_another(location: str) -> None:
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     log = TableLog(TableAddress(location), SCHEMA)
     log.prepare()
     delete_table(Lake(str(Path(location).parent)), "app_log")
     TableLog(TableAddress(location), SCHEMA).commit(change(location, "c"), 0)
     with pytest.raises(ConflictError):
-        log.commit(change(location, "b"), 1)
+        log.commit(change(location, "b"), version)
     assert visible(location) == 1
 
 
@@ -73,20 +73,20 @@ def test_who_deletes_waits_for_commits(location: str) -> None:
 
 
 def test_files_that_were_written_for_a_narrower_type_are_planned_again(location: str) -> None:
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     narrow = TableLog(TableAddress(location), SCHEMA)
     narrow.prepare()
     wide = TableLog(TableAddress(location), DOUBLE)
     assert str(wide.prepare()["size"].type) == "double"
     with pytest.raises(LakeError, match='column "size" is stored as DOUBLE and declared as INTEGER'):
-        narrow.commit(change(location, "b"), 1)
+        narrow.commit(change(location, "b"), version)
     assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1.0]
 
     late = TableLog(TableAddress(location), DOUBLE)
     late._prepared = SCHEMA
     late.refresh()
     with pytest.raises(ConflictError):
-        late.commit(change(location, "b"), 1)
+        late.commit(change(location, "b"), version)
 
 
 def test_a_commit_between_reading_and_rewriting_loses_nothing(
@@ -94,8 +94,8 @@ def test_a_commit_between_reading_and_rewriting_loses_nothing(
 ) -> None:
     from tailpipe.lake import log as log_module
 
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
-    real = log_module.change_schema
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    real = log_module.rewrite_files
     calls = []
 
     def late(*arguments: object, **options: object) -> object:
@@ -103,11 +103,11 @@ def test_a_commit_between_reading_and_rewriting_loses_nothing(
             TableLog(TableAddress(location), SCHEMA).refresh()
             other = TableLog(TableAddress(location), SCHEMA)
             other.refresh()
-            other.commit(change(location, "b"), 1)
+            other.commit(change(location, "b"), version)
         calls.append(1)
         return real(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(log_module, "change_schema", late)
+    monkeypatch.setattr(log_module, "rewrite_files", late)
     TableLog(TableAddress(location), DOUBLE).prepare()
     assert len(calls) == 2
     assert DeltaTable(location).to_pyarrow_table().column("size").to_pylist() == [1.0, 1.0]
@@ -115,11 +115,11 @@ def test_a_commit_between_reading_and_rewriting_loses_nothing(
 
 
 def test_a_rewriting_that_fails_leaves_the_table_and_no_file(location: str) -> None:
-    TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
+    version = TableLog(TableAddress(location), SCHEMA).commit(change(location, "a"), 0)
     broken = change(location, "b")
     log = TableLog(TableAddress(location), SCHEMA)
     log.refresh()
-    log.commit(broken, 1)
+    log.commit(broken, version)
     Path(location, broken.files[0].path).write_bytes(b"no parquet")
     before = set(Path(location).rglob("*.parquet"))
     with pytest.raises(LakeError, match="cannot be rewritten"):

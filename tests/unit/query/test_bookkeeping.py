@@ -13,8 +13,9 @@ import pytest
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake, TableAddress
-from tailpipe.lake.log import Change, TableLog
+from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest import KnownArtifact, RunReport
+from tailpipe.lake.transaction import Change
 from tailpipe.partition_names import partition_pattern
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, RUN_COLUMNS
 from tailpipe.query.restriction import Restriction
@@ -110,7 +111,6 @@ def test_status_and_kind(connection: duckdb.DuckDBPyConnection, tmp_path: Path) 
         Change("p", "delete", "", "gone", deleted=(JUNE,)),
         Change("p", "drop", "", "dropped"),
         Change("p", "retry", "", "tried"),
-        Change("p", "snapshot", "", "killed", report=report(), is_snapshot=True),
     )
     found = answer(connection, tmp_path, "select run, kind, status, is_overwrite from tailpipe.runs")
     assert found == [

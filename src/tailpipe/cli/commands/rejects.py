@@ -127,7 +127,7 @@ def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
     from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import NOTHING, say_json
     from tailpipe.cli.terminal import counted, say
-    from tailpipe.lake.dropping import drop_rejects
+    from tailpipe.lake.deletion import delete_rejects
     from tailpipe.lake.quarantine import find_rejects
 
     window = rejection_window(arguments, setup)
@@ -139,7 +139,7 @@ def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
     if keys:
         names = ", ".join(map(".".join, keys))
         confirm(f"Drop {counted(sum(counts.values()), 'reject')} of {names} for good?", bool(arguments.force))
-    dropped = {".".join(key): drop_rejects(setup.lake, *key, window) for key in keys}
+    dropped = {".".join(key): delete_rejects(setup.lake, *key, window) for key in keys}
     if arguments.output == "json":
         say_json({"rejects": sum(dropped.values()), "partitions": dropped})
         return EXIT_DONE

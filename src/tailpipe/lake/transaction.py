@@ -1,0 +1,199 @@
+"""One atomic change of a partition: begun on a known version, committed once, and begun again by one policy.
+
+| it ends with     | of its change is visible                   | files it wrote |
+|------------------|--------------------------------------------|----------------|
+| a version        | all                                        | stay           |
+| `ConflictError`  | nothing: another process committed first   | are taken back |
+| `LakeError`      | nothing                                    | are taken back |
+| `UnknownOutcome` | nobody can say                             | stay           |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from tailpipe.errors import ConflictError, LakeError, TooManyConflicts, UnknownOutcome
+from tailpipe.lake.facts import FileFact
+from tailpipe.lake.history import all_names, is_of_before, manifest_name, next_version, recent_names, state_at
+from tailpipe.lake.manifest import Failure, Header, KnownArtifact, RunReport, Windows, windows_text
+from tailpipe.lake.manifest_file import Manifest, write_manifest
+from tailpipe.lake.paths import manifest_path
+from tailpipe.lake.presence import staying
+from tailpipe.lake.removal import LiveFile
+from tailpipe.lake.state import PartitionState
+
+if TYPE_CHECKING:
+    from tailpipe.lake.evolution import Evolution
+    from tailpipe.lake.log import TableLog
+
+T = TypeVar("T")
+
+MAX_ATTEMPTS = 5
+# So many manifests may have to be read to know a partition before a snapshot takes their place.
+MANIFESTS_PER_SNAPSHOT = 64
+
+
+@dataclass(frozen=True)
+class Change:
+    """Files that come and go, what they were made of, and what a run claims. See `manifest.Header` for the words."""
+
+    partition: str
+    kind: str
+    unit: str
+    run: str
+    files: tuple[FileFact, ...] = ()
+    removed: tuple[LiveFile, ...] = ()
+    rejects: tuple[str, ...] = ()
+    removed_rejects: tuple[str, ...] = ()
+    artifacts: tuple[KnownArtifact, ...] = ()
+    asked: Mapping[str, Windows] = field(default_factory=dict)
+    covered: Mapping[str, Windows] = field(default_factory=dict)
+    deleted: Windows = ()
+    failures: tuple[Failure, ...] = ()
+    report: RunReport | None = None
+
+
+class Transaction:
+    """A context that takes back what was written in it, unless a commit may have made it visible."""
+
+    def __init__(self, log: TableLog, version: int) -> None:
+        self._log = log
+        self._version = version
+        self._written: dict[str, None] = {}
+        self._may_be_visible = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._may_be_visible:
+            self._log.address.discard(self._written)
+
+    def wrote(self, paths: Iterable[str]) -> None:
+        """Files of the table that belong to this change alone."""
+        self._written |= dict.fromkeys(paths)
+
+    def commit(self, change: Change) -> int:
+        """Makes the change visible. Returns the version on which the next one may begin."""
+        version = next_version(self._version)
+        with staying(self._log.address), self._committing():
+            with self._log.telling(f"commit of {change.partition} {change.unit}".rstrip()):
+                self._log.check(change, self._version)
+                manifest = self._write_manifest(change, version)
+            self._log.append(change, manifest, version)
+        return version
+
+    def change_schema(self, evolution: Evolution, files: Iterable[FileFact]) -> None:
+        """Of a table; the files come in place of all others where values are converted."""
+        with self._committing():
+            self._log.append_schema(evolution, files)
+
+    @contextmanager
+    def _committing(self) -> Iterator[None]:
+        """An interruption may come when the commit is done: then files must stay."""
+        self._may_be_visible = True
+        try:
+            yield
+        except UnknownOutcome:
+            raise
+        except LakeError:
+            self._may_be_visible = False
+            raise
+
+    def _write_manifest(self, change: Change, version: int) -> str:
+        """Returns when it is safe on its disk, and the snapshot too where one is due."""
+        history = recent_names(self._log.address, change.partition, self._version)
+        if len(history) > MANIFESTS_PER_SNAPSHOT or is_of_before(self._version):
+            history = (self._write_snapshot(change, version, history),)
+        return self._write(manifest_name(version), manifest_of(change, history))
+
+    def _write_snapshot(self, change: Change, version: int, names: tuple[str, ...]) -> str:
+        """What was known before the change."""
+        address, partition = self._log.address, change.partition
+        state = state_at(address, partition, self._version)
+        history = all_names(address, partition, self._version) if is_of_before(self._version) else names
+        name = manifest_name(version, is_snapshot=True)
+        self._write(name, snapshot(partition, change.run, state, history))
+        return name
+
+    def _write(self, name: str, manifest: Manifest) -> str:
+        path = manifest_path(manifest.header.partition, name)
+        self._log.address.create(path)
+        self.wrote([path])
+        write_manifest(self._log.address, path, manifest)
+        return path
+
+
+def manifest_of(change: Change, history: tuple[str, ...] = ()) -> Manifest:
+    header = Header(
+        partition=change.partition,
+        kind=change.kind,
+        unit=change.unit,
+        run=change.run,
+        written_at=datetime.now(UTC),
+        files=tuple(fact.path for fact in change.files),
+        rejects=change.rejects,
+        removed_rejects=change.removed_rejects,
+        asked=_texts(change.asked),
+        covered=_texts(change.covered),
+        deleted=windows_text(change.deleted),
+        failures=change.failures,
+        report=change.report,
+        history=history,
+    )
+    return Manifest.of(header, change.artifacts)
+
+
+def snapshot(partition: str, run: str, state: PartitionState, history: tuple[str, ...] = ()) -> Manifest:
+    """All that the state knows, in one manifest that stands for those named."""
+    header = Header(
+        partition=partition,
+        kind="snapshot",
+        unit="",
+        run=run,
+        written_at=datetime.now(UTC),
+        rejects=state.reject_files,
+        asked=_texts(state.asked),
+        covered=_texts(state.claimed),
+        failures=state.failures,
+        report=state.last_run,
+        is_snapshot=True,
+        history=history,
+    )
+    return Manifest(header, state.artifacts)
+
+
+@dataclass
+class Attempts:
+    """The policy of beginning again after a conflict: MAX_ATTEMPTS in all, counted anew after each that found less
+    to do, because then the other process does the same work."""
+
+    name: str
+    count: int = 0
+
+    def conflicted(self, *, is_less_left: bool = False) -> None:
+        """Raises TooManyConflicts when it is enough."""
+        self.count = 0 if is_less_left else self.count + 1
+        if self.count >= MAX_ATTEMPTS:
+            raise TooManyConflicts(
+                f"{self.name}: other collectors were faster {MAX_ATTEMPTS} times",
+                hint="run again when they are done; nothing was lost and nothing was stored twice",
+            )
+
+
+def until_committed(name: str, attempt: Callable[[], T]) -> T:
+    """Begins again, on top of what the other one committed, when another process was faster."""
+    attempts = Attempts(name)
+    while True:
+        try:
+            return attempt()
+        except ConflictError:
+            attempts.conflicted()
+
+
+def _texts(windows: Mapping[str, Windows]) -> dict[str, tuple[str, ...]]:
+    return {source: windows_text(parts) for source, parts in windows.items()}
