@@ -6,8 +6,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from tailpipe.tables.fields import record_shape
 from tailpipe.tables.reading import scalar_from_text
 from tailpipe.tables.sql import text_literal
+from tailpipe.tables.table import Column
+from tailpipe.tables.values import column_value
 
 MOMENT = datetime.fromisoformat("2026-10-12T03:04:05")
 READINGS: dict[str, dict[str, Any]] = {
@@ -108,3 +111,14 @@ def test_values(spark: Any) -> None:
 def test_missing_stays_missing(spark: Any) -> None:
     columns = [f"{scalar_from_text('CAST(NULL AS string)', type_)} IS NULL" for type_ in READINGS]
     assert all(spark.sql(f"SELECT {', '.join(columns)}").collect()[0])
+
+
+def test_anchors_in_expressions_of_columns_are_anchors(spark: Any) -> None:
+    column = Column("is_word", "boolean", source="a", expression="$ rlike '^[a-z]+$'")
+    sql = column_value(column, record_shape((column,))).sql
+    texts = ["word", "two words", "word\n1"]
+    values = ", ".join(
+        f"({number}, named_struct('a', {text_literal(text)}))" for number, text in enumerate(texts)
+    )
+    rows = spark.sql(f"SELECT n, {sql} AS is_word FROM VALUES {values} AS t(n, f)").toArrow().to_pylist()
+    assert [row["is_word"] for row in sorted(rows, key=lambda row: row["n"])] == [True, False, False]

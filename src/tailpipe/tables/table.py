@@ -15,8 +15,8 @@ class Column:
 
     `type` is DuckDB's. `source` is a dotted path into the record's fields (default: the name itself), or with
     `is_field_name` the name of one field, dots and all.
-    `expression` is Spark SQL in which `$` stands for the field at `source`, read as `read_type` where that is given
-    (built-in tables); `transform` is DuckDB SQL over the record's fields (users' tables).
+    `expression` is Spark SQL in which `$`, unless it stands in a text, is the field at `source`, read as `read_type`
+    where that is given (built-in tables); `transform` is DuckDB SQL over the record's fields (users' tables).
     Values in `null_if` become null. `default` replaces null. A row with null in a `required` column is rejected.
     `members` describe a struct's fields where their names differ from the record's.
     """

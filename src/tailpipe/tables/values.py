@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tailpipe.tables.fields import Shape, field_sql, source_path
 from tailpipe.tables.reading import scalar_from_text
-from tailpipe.tables.sql import literal, quoted
+from tailpipe.tables.sql import literal, quoted, with_value
 from tailpipe.tables.table import Column
 from tailpipe.tables.types import DataType, ListOf, MapOf, Scalar, Struct, duckdb_type, parse_type, spark_type
 
@@ -29,7 +29,7 @@ def column_value(column: Column, shape: Shape, null_if: Sequence[str] = ()) -> C
 
 def _read(column: Column, path: list[str], shape: Shape, null_if: tuple[str, ...], label: str) -> ColumnValue:
     if column.expression:
-        return ColumnValue(column.expression.replace("$", field_sql(shape, path)))
+        return ColumnValue(with_value(column.expression, field_sql(shape, path)))
     if column.members:
         return _read_struct(column, path, shape, null_if, label)
     type_ = parse_type(column.type)
