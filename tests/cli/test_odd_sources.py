@@ -19,9 +19,10 @@ PLUGIN = """
 from dataclasses import dataclass
 from tailpipe.config.schema import BlockSchema
 from tailpipe.plugins.contract import Plugin, SourceType
+from tailpipe.sources.artifact import Source
 
 @dataclass(frozen=True)
-class Broken:
+class Broken(Source):
     name: str
     type: str = "broken"
     def list(self, window):

@@ -21,7 +21,7 @@ from tailpipe.formats.format import DOCUMENT, LINES
 from tailpipe.lake.arrow_numbers import Numbers
 from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.sources.artifact import Artifact, Recognising
+from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.decompress import is_archive
 from tailpipe.sources.fingerprint import HEAD_BYTES, can_read_on, digest
 from tailpipe.times import Window
@@ -64,7 +64,7 @@ class _Recogniser:
 
     def __post_init__(self) -> None:
         source = self.feed.source
-        self.recognising = source if isinstance(source, Recognising) else None
+        self.recognising = source if source.can_recognise else None
         self.framing = self.feed.format.framing
 
     def run(self) -> list[Sighting]:

@@ -31,7 +31,7 @@ from tailpipe.lake.quarantine import (
 )
 from tailpipe.lake.state import PartitionState
 from tailpipe.records import is_final
-from tailpipe.sources.artifact import Artifact, Capturing
+from tailpipe.sources.artifact import Artifact
 from tailpipe.times import Window
 
 _CUT_OFF = (
@@ -156,8 +156,7 @@ def _planned(
     """`location` is where the artifact lay when its records were rejected."""
     number = feeds[known.source]
     source = target.feeds[number].source
-    captures = source.captures(location) if isinstance(source, Capturing) else {}
-    artifact = Artifact(location, known.size_bytes, known.version, known.span, captures)
+    artifact = Artifact(location, known.size_bytes, known.version, known.span, source.captures(location))
     return PlannedArtifact(number, artifact, Action.RETRY, known.identity, known.kept, known.kept, known)
 
 

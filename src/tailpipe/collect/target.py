@@ -12,8 +12,8 @@ from tailpipe.formats.format import Format
 from tailpipe.formats.headers import shown
 from tailpipe.partition_names import Key
 from tailpipe.plugins.registry import Registry, known_tables
-from tailpipe.plugins.source_format import source_format
-from tailpipe.sources.artifact import Capturing, Source
+from tailpipe.plugins.source_format import check_inherits, source_format
+from tailpipe.sources.artifact import Source
 from tailpipe.tables.recipe import declared_fields, fields_read, make_recipe
 from tailpipe.tables.standardise import Recipe
 from tailpipe.tables.table import Table
@@ -29,7 +29,7 @@ class Feed:
     @property
     def captures(self) -> tuple[str, ...]:
         """Names that the source's paths give to its records."""
-        return self.source.capture_names if isinstance(self.source, Capturing) else ()
+        return self.source.capture_names
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,7 @@ def make_target(partition: PartitionConfig, config: Config, table: Table, regist
     for source in partition.sources:
         try:
             made = registry.sources[source.type].make(source, table.default_layouts.get(source.type))
+            check_inherits(made, Source, source)
             feeds.append(Feed(made, source_format(source, config, table, registry)))
         except ConfigError as error:
             problems += error.problems

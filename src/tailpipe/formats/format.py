@@ -53,11 +53,8 @@ class Format(ABC):
     the names that records use instead.
     """
 
+    type: str
     field_map: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    @abstractmethod
-    def type(self) -> str: ...
 
     @property
     @abstractmethod

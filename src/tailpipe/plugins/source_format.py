@@ -20,7 +20,17 @@ def source_format(source: SourceConfig, config: Config, table: Table, registry: 
         message = f'source "{source.name}" of table "{table.name}" has no format'
         hint = "add `format = format.jsonl.default` or another format to the source or the table"
         raise ConfigError([Problem(message, source.position, hint)])
-    return _expecting(registry.formats[chosen.type].make(chosen), table)
+    made = registry.formats[chosen.type].make(chosen)
+    check_inherits(made, Format, source)
+    return _expecting(made, table)
+
+
+def check_inherits(made: object, contract: type, source: SourceConfig) -> None:
+    """Raises ConfigError where what a plugin made lacks the contract, with all that is asked of it."""
+    if not isinstance(made, contract):
+        name = f'{type(made).__name__}, which a plugin made for source "{source.name}",'
+        hint = f"the plugin's class must inherit {contract.__module__}.{contract.__name__}"
+        raise ConfigError([Problem(f"{name} is no {contract.__name__}", source.position, hint)])
 
 
 def _preset(default: tuple[str, str] | None, registry: Registry) -> FormatConfig | None:

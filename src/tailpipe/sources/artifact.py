@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import BinaryIO, Protocol, runtime_checkable
+from typing import BinaryIO
 
 import msgspec
 
@@ -81,51 +82,45 @@ class Unlisted:
 Listed = Artifact | Skipped | Unlisted
 
 
-class Source(Protocol):
-    """A configured source. Frozen and picklable: `list` runs on the driver, `open` on executors."""
+class Source(ABC):
+    """A configured source, which inherits what it cannot do.
 
-    @property
-    def type(self) -> str: ...
+    Frozen and picklable: `open` runs on executors, everything else on the driver. With `can_recognise`, it tells
+    content that it handed over before wherever that lies now, and the streams it opens can seek.
+    """
 
-    @property
-    def name(self) -> str: ...
+    type: str
+    name: str
+    can_recognise = False
 
+    @abstractmethod
     def list(self, window: Window) -> Iterator[Listed]:
         """Every artifact whose span is unknown or overlaps the window; others may be left unlisted.
 
         An exception leaves the whole source out of the run.
         """
-        ...
 
+    @abstractmethod
     def open(self, artifact: Artifact) -> AbstractContextManager[BinaryIO]:
         """The artifact's bytes as they are stored, still compressed."""
-        ...
-
-
-@runtime_checkable
-class Recognising(Protocol):
-    """A source that can tell content it handed over before, wherever it lies now. The streams it opens can seek."""
 
     def head(self, location: str) -> bytes | None:
         """The first plain bytes, at most HEAD_BYTES; None where nothing can be read."""
-        ...
+        return None
 
     def holds(self, location: str, mark: Mark) -> bool:
         """Whether the plain content at the location begins with what the mark was made of."""
-        ...
+        return False
 
     def goes_on_at_line_end(self, location: str, mark: Mark) -> bool:
         """Whether a new line follows the mark, and not the rest of a last line that was taken for whole."""
-        ...
-
-
-@runtime_checkable
-class Capturing(Protocol):
-    """A source whose layout says more of an artifact than its date."""
+        return False
 
     @property
-    def capture_names(self) -> tuple[str, ...]: ...
+    def capture_names(self) -> tuple[str, ...]:
+        """What the layout says of an artifact beside its date."""
+        return ()
 
     def captures(self, location: str) -> Mapping[str, str]:
         """What the layout captures of an artifact that was listed at the location, whether it is still there or not."""
-        ...
+        return {}

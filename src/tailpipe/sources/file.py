@@ -18,7 +18,7 @@ from tailpipe.config.schema import STRING_MAP, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import SourceConfig
 from tailpipe.errors import ArtifactError, ConfigError, Problem
 from tailpipe.records import Mark
-from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Unlisted
+from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Source, Unlisted
 from tailpipe.sources.content import at_mark, first_bytes, goes_on_at_line_end
 from tailpipe.sources.layout import Layout, LayoutError, parse_layout
 from tailpipe.sources.listed_file import ListedFile, open_file, version_of
@@ -46,11 +46,12 @@ SCHEMA = BlockSchema(
 
 
 @dataclass(frozen=True)
-class FileSource:
+class FileSource(Source):
     name: str
     paths: tuple[str, ...]
     layout: Layout | None = None
     type: str = "file"
+    can_recognise = True
 
     def list(self, window: Window) -> Iterator[Listed]:
         """In the order of `paths`, and by name below each. A file that several paths reach comes once."""

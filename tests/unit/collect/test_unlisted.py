@@ -17,10 +17,13 @@ from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Feed
 from tailpipe.collect.windows import pending
-from tailpipe.errors import SourceError
+from tailpipe.config import load
+from tailpipe.errors import ConfigError, SourceError
 from tailpipe.lake.transaction import Change
-from tailpipe.sources.artifact import Artifact, Listed, Unlisted
+from tailpipe.plugins.registry import load_registry
+from tailpipe.sources.artifact import Artifact, Listed, Source, Unlisted
 from tailpipe.times import Window
+from targets import make_targets
 
 
 class Log:
@@ -39,7 +42,7 @@ class Log:
 
 
 @dataclass(frozen=True)
-class Breaking:
+class Breaking(Source):
     """Shows one artifact, and then what it was given."""
 
     last: object
@@ -141,6 +144,23 @@ def test_a_first_run_that_lists_nothing_leaves_no_record(site: Site) -> None:
     log = Log(site)
     ending(site, site.plan()).leave(log)  # type: ignore[arg-type]
     assert log.changes == []
+
+
+def test_a_source_that_does_not_inherit_the_contract_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "a.tpc").write_text(
+        'partition "aws_cloudtrail_log" "p" {\n  source "file" {\n    paths = ["/none"]\n  }\n}\n'
+    )
+    registry = load_registry()
+    bare = replace(registry.sources["file"], make=lambda config, layout: object())
+    registry = replace(registry, sources={**registry.sources, "file": bare})
+    config = load([tmp_path], registry, environment={}, now=NOW)
+    with pytest.raises(
+        ConfigError, match='object, which a plugin made for source "file", is no Source'
+    ) as caught:
+        make_targets(config, registry)
+    assert caught.value.problems[0].hint == (
+        "the plugin's class must inherit tailpipe.sources.artifact.Source"
+    )
 
 
 def test_a_thousand_closed_folders_are_told_in_a_few_lines(site: Site) -> None:

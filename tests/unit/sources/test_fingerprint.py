@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from log_file import read, source_of
 
 from tailpipe.records import Failed, Mark
-from tailpipe.sources.artifact import Recognising
 from tailpipe.sources.fingerprint import HEAD_BYTES, Watch, can_read_on, digest
 
 TEXT = b"".join(b"line %d\n" % number for number in range(5000))
@@ -67,7 +66,7 @@ def log(tmp_path: Path) -> tuple[Path, Mark]:
 
 def holds(path: Path, mark: Mark) -> bool:
     source = source_of(path)
-    assert isinstance(source, Recognising)
+    assert source.can_recognise
     return source.holds(str(path), mark)
 
 
