@@ -6,10 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from pipelines import Place
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import ENGINES, EngineSettings
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("no clock", deadline=None)
+settings.load_profile("no clock")
 
 
 @pytest.fixture(scope="session", params=ENGINES)

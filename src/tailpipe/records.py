@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -69,6 +70,33 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     head: str = ""
     tail: str = ""
     open_bytes: int = 0
+
+
+class RowCounts(msgspec.Struct, frozen=True, gc=False):
+    """Records by what became of them. Always: read = stored + filtered + outside + rejected.
+
+    `filtered` are those that the filter dropped, `outside` those outside the windows that were read for. Of `outside`,
+    `stored_before` are in the lake already.
+    """
+
+    read: int = 0
+    stored: int = 0
+    filtered: int = 0
+    outside: int = 0
+    rejected: int = 0
+    stored_before: int = 0
+
+    def __add__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(*map(add, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
+
+    @property
+    def left_out(self) -> int:
+        """What people are told as filtered."""
+        return self.filtered + self.outside
+
+    @property
+    def is_balanced(self) -> bool:
+        return self.read == self.stored + self.left_out + self.rejected and self.filtered >= 0
 
 
 class Reading(msgspec.Struct, frozen=True, tag="read"):

@@ -90,12 +90,12 @@ def test_rejects_are_tried_again_with_what_their_path_says(place: Place) -> None
     configure(place, LINES, FROM_PATH)
     collection = place.collection()
     retry = Retry(
-        collection.targets,
-        place.lake,
-        None,
-        collection.engine,
-        NOW,
-        Silence(),
+        targets=collection.targets,
+        lake=place.lake,
+        window=None,
+        engine=collection.engine,
+        now=NOW,
+        watcher=Silence(),
         open_engine=collection.open_engine,
     )
     (outcome,) = retry.execute()

@@ -246,6 +246,6 @@ def _broken_off_words(outcome: PartitionOutcome) -> str:
 
 def _unit_words(unit: UnitDone) -> str:
     words = f"{counted(unit.rows.stored, 'row')} stored"
-    words += f", {unit.rows.filtered:,} filtered" if unit.rows.filtered else ""
+    words += f", {unit.rows.left_out:,} filtered" if unit.rows.left_out else ""
     words += f", {unit.rows.rejected:,} rejected" if unit.rows.rejected else ""
     return f"{words} from {counted(len(unit.unit.artifacts), 'artifact')}"

@@ -44,7 +44,7 @@ def print_unstored(partition: PartitionOutcome) -> None:
         tell(f"  {counted(outside, 'row')} outside the window {window_words(partition.window)}")
         if not rows.stored:
             tell("  hint: --from and --to choose another window")
-    if rows.read and rows.filtered - rows.outside == rows.read:
+    if rows.read and rows.filtered == rows.read:
         tell("  every record was dropped by the filter of the partition")
     if partition.done and not rows.read and not any(unit.waiting for unit in partition.done):
         tell("  no records: the artifacts are empty inside")

@@ -11,9 +11,9 @@ from tailpipe.cli.terminal import counted, say, size
 from tailpipe.query.widths import display_width, escape_controls, pad
 
 if TYPE_CHECKING:
-    from tailpipe.collect.outcome import Rows
     from tailpipe.collect.retry import RetryOutcome
     from tailpipe.lake.quarantine import ReasonCount
+    from tailpipe.records import RowCounts
 
 NOTHING = "There are no rejects"
 _MOST_GROUPS = 20
@@ -54,7 +54,7 @@ def say_rejects(rejects: Sequence[Mapping[str, Any]], total: int, form: str) -> 
         say(f"{len(rejects):,} of {total:,} rejects; --limit shows more")
 
 
-def say_retries(outcomes: Sequence[RetryOutcome], total: Rows, form: str) -> None:
+def say_retries(outcomes: Sequence[RetryOutcome], total: RowCounts, form: str) -> None:
     from tailpipe.cli.summary import balance, rows_json
 
     if form == "json":

@@ -10,10 +10,11 @@ from typing import Any
 from tailpipe.cli.reasons import print_left_out, print_reasons, print_unstored, tell, window_words
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.listing import Listing
-from tailpipe.collect.outcome import LAKE, USAGE, PartitionOutcome, Rows, RunOutcome, UnitFailed, unlisted
+from tailpipe.collect.outcome import LAKE, USAGE, PartitionOutcome, RunOutcome, UnitFailed, unlisted
 from tailpipe.collect.plan import Action, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE, EXIT_USAGE
+from tailpipe.records import RowCounts
 from tailpipe.sources.artifact import SkipReason
 from tailpipe.times import Window
 
@@ -195,8 +196,8 @@ def _is_all_rejected(partition: PartitionOutcome) -> bool:
     return rows.rejected > 0 and rows.rejected == rows.read and not goes_on
 
 
-def balance(rows: Rows) -> str:
-    parts = f"stored {rows.stored:,} + filtered {rows.filtered:,} + rejected {rows.rejected:,}"
+def balance(rows: RowCounts) -> str:
+    parts = f"stored {rows.stored:,} + filtered {rows.left_out:,} + rejected {rows.rejected:,}"
     return f"rows in {rows.read:,} = {parts}"
 
 
@@ -247,11 +248,11 @@ def _plan_json(plan: PartitionPlan) -> dict[str, Any]:
     }
 
 
-def rows_json(rows: Rows) -> dict[str, int]:
+def rows_json(rows: RowCounts) -> dict[str, int]:
     return {
         "in": rows.read,
         "stored": rows.stored,
-        "filtered": rows.filtered,
+        "filtered": rows.left_out,
         "rejected": rows.rejected,
         "outside_window": rows.outside - rows.stored_before,
         "stored_before": rows.stored_before,

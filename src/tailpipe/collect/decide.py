@@ -10,7 +10,7 @@ import msgspec
 
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, make_units
-from tailpipe.collect.sighting import Observation, Relation, Sighting, mark_of
+from tailpipe.collect.sighting import Observation, Relation, Sighting
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.extent import may_hold
@@ -117,7 +117,7 @@ def _reading(feed: int, sighting: Sighting, wanted: Wanted, target: Windows) -> 
         return _planned(feed, sighting, Action.REPLACE, kept, kept)
     if sighting.relation is Relation.SAME:
         return _planned(feed, sighting, Action.WIDEN, missing, kept) if missing else None
-    if sighting.relation is Relation.GROWN and known.offset == 0:
+    if sighting.relation is Relation.GROWN and known.mark.offset == 0:
         return _planned(feed, sighting, Action.TAKE, kept, kept)
     action = Action.READ_ON if sighting.can_read_on and not missing else Action.REPLACE
     return _planned(feed, sighting, action, kept, kept)
@@ -128,8 +128,8 @@ def _planned(feed: int, sighting: Sighting, action: Action, keep: Windows, kept:
     if sighting.may_be_half_written:
         # What was taken before does not wait again: its rows would leave the lake meanwhile.
         is_known = sighting.relation in (Relation.SAME, Relation.GROWN)
-        waits_after = known.offset if known is not None and is_known else 0
-    start = mark_of(known) if action is Action.READ_ON and known is not None else None
+        waits_after = known.mark.offset if known is not None and is_known else 0
+    start = known.mark if action is Action.READ_ON and known is not None else None
     artifact = msgspec.structs.replace(sighting.artifact, start=start, waits_after=waits_after)
     return PlannedArtifact(feed, artifact, action, sighting.identity, keep, kept, known)
 

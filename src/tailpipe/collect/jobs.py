@@ -166,7 +166,7 @@ def _make_slot(
         captures=artifact.captures,
         keep=() if planned.keep == (ALWAYS,) else planned.keep,
         is_reread=is_reread,
-        reject_files=reject_files if is_reread and known and known.rejected else (),
+        reject_files=reject_files if is_reread and known and known.rows.rejected else (),
     )
 
 

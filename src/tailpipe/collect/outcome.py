@@ -8,6 +8,7 @@ from datetime import date
 
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.plan import Unit
+from tailpipe.records import RowCounts
 from tailpipe.times import Window
 
 UNRECORDED = "record of the run"
@@ -15,34 +16,6 @@ LAKE = "lake"
 UNEXPECTED = "run"
 USAGE = "window"
 MAX_UNLISTED = 20
-
-
-@dataclass(frozen=True)
-class Rows:
-    """`filtered` holds rows that the filter dropped and, of these, `outside` counts those outside the windows that
-    were read for. Of `outside`, `stored_before` are in the lake already.
-    """
-
-    read: int = 0
-    stored: int = 0
-    filtered: int = 0
-    outside: int = 0
-    rejected: int = 0
-    stored_before: int = 0
-
-    def __add__(self, other: Rows) -> Rows:
-        return Rows(
-            self.read + other.read,
-            self.stored + other.stored,
-            self.filtered + other.filtered,
-            self.outside + other.outside,
-            self.rejected + other.rejected,
-            self.stored_before + other.stored_before,
-        )
-
-    @property
-    def is_balanced(self) -> bool:
-        return self.read == self.stored + self.filtered + self.rejected and self.filtered >= self.outside
 
 
 @dataclass(frozen=True)
@@ -54,7 +27,7 @@ class UnitDone:
     """
 
     unit: Unit
-    rows: Rows
+    rows: RowCounts
     size_bytes: int
     raw_bytes: int
     stored_bytes: int
@@ -102,8 +75,8 @@ class PartitionOutcome:
     failed: tuple[UnitFailed, ...] = ()
 
     @property
-    def rows(self) -> Rows:
-        return sum((unit.rows for unit in self.done), Rows())
+    def rows(self) -> RowCounts:
+        return sum((unit.rows for unit in self.done), RowCounts())
 
     @property
     def artifacts(self) -> int:
@@ -122,8 +95,8 @@ class RunOutcome:
     engine: str = ""
 
     @property
-    def rows(self) -> Rows:
-        return sum((partition.rows for partition in self.partitions), Rows())
+    def rows(self) -> RowCounts:
+        return sum((partition.rows for partition in self.partitions), RowCounts())
 
     @property
     def failed(self) -> tuple[UnitFailed, ...]:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from tailpipe.collect.candidates import Candidates, Departed
-from tailpipe.collect.sighting import Relation, Sighting, mark_of
+from tailpipe.collect.sighting import Relation, Sighting
 from tailpipe.collect.target import Feed
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT, LINES
@@ -90,12 +90,14 @@ class _Recogniser:
         return Sighting(artifact, relation, identity, known, goes_on, is_open)
 
     def _can_read_on(self, artifact: Artifact, known: KnownArtifact) -> bool:
-        if self.framing != LINES or self.recognising is None or known.offset == 0:
+        if self.framing != LINES or self.recognising is None or known.mark.offset == 0:
             return False
         head = self.recognising.head(artifact.location)
         if head is None or not can_read_on(head):
             return False
-        return known.open_bytes > 0 or self.recognising.goes_on_at_line_end(artifact.location, mark_of(known))
+        return known.mark.open_bytes > 0 or self.recognising.goes_on_at_line_end(
+            artifact.location, known.mark
+        )
 
     def _is_fresh(self, artifact: Artifact) -> bool:
         """Whether somebody may be in the middle of a line. Times far in the future are of another clock and say
@@ -120,9 +122,9 @@ class _Recogniser:
             return Relation.GROWN if is_ready else Relation.SAME
         if self.recognising is None:
             return Relation.CHANGED
-        if known.offset == 0:
+        if known.mark.offset == 0:
             return Relation.GROWN
-        if not self.recognising.holds(artifact.location, mark_of(known)):
+        if not self.recognising.holds(artifact.location, known.mark):
             return None
         if artifact.size_bytes == known.size_bytes and not known.waiting_bytes:
             return Relation.SAME
@@ -168,7 +170,7 @@ class _Recogniser:
         """Whether content that moved is known to end where it was read to. The size of a packed file alone says
         nothing of that: it may be that of the plain one by chance.
         """
-        if artifact.size_bytes != known.offset:
+        if artifact.size_bytes != known.mark.offset:
             return artifact.size_bytes == known.size_bytes and not known.waiting_bytes
         head = (self.recognising.head(artifact.location) if self.recognising else None) or b""
         with suppress(OSError, ArtifactError), self.feed.source.open(artifact) as stored:
@@ -183,10 +185,10 @@ class _Recogniser:
         self, artifact: Artifact, candidates: Iterable[KnownArtifact], places: set[str]
     ) -> KnownArtifact | None:
         assert self.recognising is not None
-        for known in sorted(candidates, key=lambda known: -known.offset):
+        for known in sorted(candidates, key=lambda known: -known.mark.offset):
             if known.key in self.seen:
                 continue
-            mark = mark_of(known)
+            mark = known.mark
             has_left = known.location in places or not self.recognising.holds(known.location, mark)
             if has_left and self.recognising.holds(artifact.location, mark):
                 return known
@@ -229,5 +231,5 @@ class _Recogniser:
 def _by_head(artifacts: Iterable[KnownArtifact]) -> dict[tuple[int, str], list[KnownArtifact]]:
     by_head: dict[tuple[int, str], list[KnownArtifact]] = {}
     for known in artifacts:
-        by_head.setdefault((min(known.offset, HEAD_BYTES), known.head), []).append(known)
+        by_head.setdefault((min(known.mark.offset, HEAD_BYTES), known.mark.head), []).append(known)
     return by_head

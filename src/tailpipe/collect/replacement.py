@@ -36,7 +36,7 @@ class Replacement:
 def open_line_id(target: Target, planned: PlannedArtifact) -> str:
     """The id of what the last line gave that was taken without its end."""
     assert planned.known is not None
-    return row_id(_prefix(target, planned).encode(), planned.known.position)
+    return row_id(_prefix(target, planned).encode(), planned.known.mark.position)
 
 
 def remove_replaced(
@@ -62,7 +62,7 @@ def remove_replaced(
     gone = remove_chosen(log.address, files, rows, unit.key)
     rejects = Chosen(prefixes, rows.ids - rows.found)
     gone_rejects = RejectRemoval((), (), 0)
-    if not rejects.is_found and any(each.rejected for each in known):
+    if not rejects.is_found and any(each.rows.rejected for each in known):
         gone_rejects = remove_rejects(log.address, partition, reject_files, rejects, unit.key)
     return Replacement(
         gone.removed,

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
-from tailpipe.collect.outcome import Rows
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Rejects, Unit
 from tailpipe.collect.recipes import RejectRecipes, make_recipes
 from tailpipe.collect.reject_reading import CHOICE_COLUMNS
@@ -30,7 +29,7 @@ from tailpipe.lake.quarantine import (
     record_prefixes,
 )
 from tailpipe.lake.state import PartitionState
-from tailpipe.records import is_final
+from tailpipe.records import RowCounts, is_final
 from tailpipe.sources.artifact import Artifact
 from tailpipe.times import Window
 
@@ -61,7 +60,7 @@ class RetryOutcome:
     """
 
     name: str
-    rows: Rows = field(default_factory=Rows)
+    rows: RowCounts = field(default_factory=RowCounts)
     days: frozenset[str] = frozenset()
     left: tuple[Left, ...] = ()
     remaining: tuple[ReasonCount, ...] = ()

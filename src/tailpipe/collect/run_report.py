@@ -108,6 +108,6 @@ class Ending:
             size_bytes=sum(unit.size_bytes for unit in outcome.done),
             rows=outcome.rows.read,
             stored=outcome.rows.stored,
-            filtered=outcome.rows.filtered,
+            filtered=outcome.rows.left_out,
             rejected=outcome.rows.rejected,
         )

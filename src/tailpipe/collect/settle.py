@@ -76,7 +76,7 @@ def _balanced(tally: UnitTally) -> Verdict:
     tried = "" if rejects is None else f"{to_try:,} rejects to try, "
     message = (
         f"the counts do not add up: {tried}{rows.read:,} rows in, {rows.stored:,} stored, "
-        f"{rows.filtered:,} filtered, {rows.rejected:,} rejected. Nothing was stored; please report this."
+        f"{rows.left_out:,} filtered, {rows.rejected:,} rejected. Nothing was stored; please report this."
     )
     return Verdict(failed=(whole_failed(tally.read, message),), left=left)
 
@@ -105,7 +105,9 @@ def _files_over_limit(tally: UnitTally, limits: Limits) -> dict[ArtifactKey, str
 
 
 def _over_limit(limit: RejectLimit, records: Iterable[KnownArtifact]) -> str | None:
-    rejected, read = map(sum, zip(*((record.rejected, record.rows) for record in records), strict=True))
+    rejected, read = map(
+        sum, zip(*((record.rows.rejected, record.rows.read) for record in records), strict=True)
+    )
     if not limit.is_exceeded(rejected, read):
         return None
     return f"{rejected:,} of {read:,} records were rejected, which is more than max_rejects = {limit}"

@@ -9,7 +9,6 @@ import msgspec
 
 from tailpipe.collect.listing import Listing
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.records import Mark
 from tailpipe.sources.artifact import Artifact
 
 
@@ -48,10 +47,6 @@ class Sighting(msgspec.Struct, frozen=True, gc=False):
             and known is not None
             and (known.location, known.version) != (self.artifact.location, self.artifact.version)
         )
-
-
-def mark_of(known: KnownArtifact) -> Mark:
-    return Mark(known.offset, known.position, known.head, known.tail, known.open_bytes)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tailpipe.collect.jobs import Slots, artifact_constants
-from tailpipe.collect.outcome import Rows, UnitDone
+from tailpipe.collect.outcome import UnitDone
 from tailpipe.collect.plan import Action, ArtifactKey, PlannedArtifact, Unit
 from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.target import Target
@@ -18,7 +18,7 @@ from tailpipe.lake.extent import is_untold
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RejectsFact, RowsFact
 from tailpipe.lake.known import Key
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.records import Reading
+from tailpipe.records import Reading, RowCounts
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN = datetime.min.replace(tzinfo=UTC) - _EPOCH
@@ -39,19 +39,19 @@ class UnitTally:
     rejects: list[RejectsFact] = field(default_factory=list)
     known: dict[Key, KnownArtifact] = field(default_factory=dict)
     errors: dict[ArtifactKey, str] = field(default_factory=dict)
-    by_artifact: dict[ArtifactKey, Rows] = field(default_factory=dict)
+    by_artifact: dict[ArtifactKey, RowCounts] = field(default_factory=dict)
     raw_bytes: int = 0
-    rows: Rows = field(default_factory=Rows)
+    rows: RowCounts = field(default_factory=RowCounts)
     restarted: list[PlannedArtifact] = field(default_factory=list)
     replacement: Replacement = field(default_factory=Replacement)
 
     def add(self, planned: PlannedArtifact, read: Reading, counts: RowsFact) -> None:
         """One artifact that was read to its end, or of which all rejects of one place were tried."""
-        before = planned.known.stored if planned.known and planned.action is Action.WIDEN else 0
-        rows = Rows(
+        before = planned.known.rows.stored if planned.known and planned.action is Action.WIDEN else 0
+        rows = RowCounts(
             read=read.rows,
             stored=counts.stored,
-            filtered=read.rows - counts.stored - counts.rejected,
+            filtered=read.rows - counts.stored - counts.outside - counts.rejected,
             outside=counts.outside,
             rejected=counts.rejected,
             stored_before=min(before, counts.outside),
@@ -63,7 +63,7 @@ class UnitTally:
         if read.is_restarted:
             self.restarted.append(planned)
 
-    def _know(self, planned: PlannedArtifact, read: Reading, rows: Rows, counts: RowsFact) -> None:
+    def _know(self, planned: PlannedArtifact, read: Reading, rows: RowCounts, counts: RowsFact) -> None:
         key = planned.source(self.target), planned.identity
         if planned.action is Action.RETRY and planned.known is not None:
             # Its rejects may be of several places.
@@ -185,7 +185,7 @@ def _known(
     key: Key,
     planned: PlannedArtifact,
     read: Reading,
-    rows: Rows,
+    rows: RowCounts,
     span: RowsFact,
     run: str,
     now: datetime,
@@ -195,7 +195,7 @@ def _known(
     total, first, last = rows, moment(span.first), moment(span.last)
     oldest, newest = moment(span.oldest), moment(span.newest)
     if known is not None and planned.action in (Action.READ_ON, Action.WIDEN):
-        total = _total(known, rows, is_reread=planned.action is Action.WIDEN)
+        total = _total(known.rows, rows, is_reread=planned.action is Action.WIDEN)
         first, last = first_of(known.first, first), last_of(known.last, last)
         if planned.action is Action.READ_ON and is_untold(known):
             oldest = newest = None
@@ -209,18 +209,10 @@ def _known(
         size_bytes=artifact.size_bytes,
         span=artifact.span,
         kept=planned.kept,
-        offset=read.mark.offset,
-        position=read.mark.position,
-        head=read.mark.head,
-        tail=read.mark.tail,
-        open_bytes=read.mark.open_bytes,
+        mark=read.mark,
         waiting_bytes=read.waiting_bytes,
         constants=artifact_constants(artifact),
-        rows=total.read,
-        stored=total.stored,
-        filtered=total.filtered - total.outside,
-        outside=total.outside,
-        rejected=total.rejected,
+        rows=total,
         first=first,
         last=last,
         collected_at=now,
@@ -230,14 +222,11 @@ def _known(
     )
 
 
-def _retried(known: KnownArtifact, rows: Rows, span: RowsFact) -> KnownArtifact:
+def _retried(known: KnownArtifact, rows: RowCounts, span: RowsFact) -> KnownArtifact:
     """Its records are the same ones; some of them are no longer rejected."""
     return msgspec.structs.replace(
         known,
-        stored=known.stored + rows.stored,
-        filtered=known.filtered + rows.filtered - rows.outside,
-        outside=known.outside + rows.outside,
-        rejected=known.rejected - rows.read + rows.rejected,
+        rows=known.rows + rows + RowCounts(read=-rows.read, rejected=-rows.read),
         first=first_of(known.first, moment(span.first)),
         last=last_of(known.last, moment(span.last)),
         oldest=None if is_untold(known) else first_of(known.oldest, moment(span.oldest)),
@@ -245,15 +234,15 @@ def _retried(known: KnownArtifact, rows: Rows, span: RowsFact) -> KnownArtifact:
     )
 
 
-def _total(known: KnownArtifact, rows: Rows, is_reread: bool) -> Rows:
+def _total(known: RowCounts, rows: RowCounts, is_reread: bool) -> RowCounts:
     """Records that were read again are the same ones: only what was stored of them is more."""
     if not is_reread:
-        before = Rows(known.rows, known.stored, known.filtered + known.outside, known.outside, known.rejected)
-        return before + rows
-    # Of what was deleted since, the record may still count some.
+        return known + rows
+    # Of what was deleted since, the known artifact may still count some.
     stored = min(known.stored + rows.stored, rows.read - known.rejected)
-    filtered = rows.read - stored - known.rejected
-    return Rows(rows.read, stored, filtered, max(0, filtered - known.filtered), known.rejected)
+    left_out = rows.read - stored - known.rejected
+    filtered = min(known.filtered, left_out)
+    return RowCounts(rows.read, stored, filtered, left_out - filtered, known.rejected)
 
 
 def _without_line(
@@ -262,12 +251,19 @@ def _without_line(
     """The record without what its last line counted for when it was taken the first time."""
     known, id = planned.known, open_line_id(target, planned)
     assert known is not None
-    counts = {"filtered": known.filtered, "outside": known.outside, "stored": known.stored}
     # What is neither in the table nor in quarantine was dropped then, or was deleted since.
-    name = next((name for name, count in counts.items() if count), "rejected")
-    name = "stored" if id in replacement.rows_found else name
-    name = "rejected" if id in replacement.rejects_found else name
-    return msgspec.structs.replace(record, rows=record.rows - 1, **{name: getattr(record, name) - 1})
+    if id in replacement.rejects_found:
+        line = RowCounts(-1, rejected=-1)
+    elif id in replacement.rows_found:
+        line = RowCounts(-1, stored=-1)
+    else:
+        counted = [
+            (known.rows.filtered, "filtered"),
+            (known.rows.outside, "outside"),
+            (known.rows.stored, "stored"),
+        ]
+        line = RowCounts(-1, **{next((name for count, name in counted if count), "rejected"): -1})
+    return msgspec.structs.replace(record, rows=record.rows + line)
 
 
 def first_of(*times: Any) -> Any:

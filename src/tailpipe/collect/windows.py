@@ -69,7 +69,7 @@ class Wanted:
         if record.span is not None and self.includes(record.span):
             return True
         # Rejects may be rows of any time when they are read anew.
-        is_anywhere = record.span is None and (record.rejected or extent(record) is None)
+        is_anywhere = record.span is None and (record.rows.rejected or extent(record) is None)
         return bool(is_anywhere) or may_hold(record, self.windows)
 
     def listed_with(self, spans: Iterable[Window]) -> Window:

@@ -18,6 +18,7 @@ from tailpipe.lake.log import TableLog
 from tailpipe.lake.quarantine import is_within, prefixes_of, record_prefixes
 from tailpipe.lake.removal import by_prefix, remove_rejects, remove_window
 from tailpipe.lake.transaction import Change, until_committed
+from tailpipe.records import RowCounts
 from tailpipe.times import Window
 
 ROWS = "delete"
@@ -95,8 +96,7 @@ def _delete_rejects(log: TableLog, partition: str, window: Window | None) -> int
                 artifacts=tuple(
                     msgspec.structs.replace(
                         records[prefix],
-                        rejected=records[prefix].rejected - gone,
-                        filtered=records[prefix].filtered + gone,
+                        rows=records[prefix].rows + RowCounts(filtered=gone, rejected=-gone),
                     )
                     for prefix, gone in choice.gone.items()
                     if prefix in records

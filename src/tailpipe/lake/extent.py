@@ -37,12 +37,12 @@ def lacking(record: KnownArtifact) -> Windows:
 
 def _is_told(record: KnownArtifact) -> bool:
     """Whether the times of all its rows are known."""
-    return not record.filtered and not is_untold(record)
+    return not record.rows.filtered and not is_untold(record)
 
 
 def is_untold(record: KnownArtifact) -> bool:
     """Whether it has rows that could be kept, and nobody noted their times."""
-    return record.oldest is None and record.stored + record.outside > 0
+    return record.oldest is None and record.rows.stored + record.rows.outside > 0
 
 
 def _is_within(record: KnownArtifact, window: Window) -> bool:

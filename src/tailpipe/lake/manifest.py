@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
+from tailpipe.records import Mark, RowCounts
 from tailpipe.times import Window
 
 Windows = tuple[Window, ...]
@@ -21,14 +22,12 @@ class KnownArtifact(msgspec.Struct, frozen=True, gc=False):
     """What is known of one artifact after a commit; a later one of the same source and identity replaces it.
 
     `identity` names its content for good, `location` where that content lies now. `kept` are the windows of time
-    whose rows are in the lake. `offset`, `position`, `head`, `tail` and `open_bytes` mark how far it was read,
-    `waiting_bytes` wait behind that for the end of their line. `constants` fill columns of its rows. `first` and `last`
+    whose rows are in the lake. `mark` is how far it was read, `waiting_bytes` wait behind that for the end of their
+    line. `constants` fill columns of its rows, `rows` counts all that were ever read of it. `first` and `last`
     are the times of its stored rows, `oldest` and `newest` those of all that were ever read of it, also of rows that
     were deleted since. `collected_at` is when it was last read. It `is_gone` when rows of it were wanted that are not
     kept, and its source did not have it. Of an artifact of which all was deleted nothing is kept, and no reject; the
     rest stays known.
-
-    Always: rows = stored + filtered + outside + rejected.
     """
 
     source: str
@@ -38,18 +37,10 @@ class KnownArtifact(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     span: Window | None
     kept: Windows
-    offset: int = 0
-    position: int = 0
-    head: str = ""
-    tail: str = ""
-    open_bytes: int = 0
+    mark: Mark = Mark()
     waiting_bytes: int = 0
     constants: Mapping[str, str] = {}
-    rows: int = 0
-    stored: int = 0
-    filtered: int = 0
-    outside: int = 0
-    rejected: int = 0
+    rows: RowCounts = RowCounts()
     first: datetime | None = None
     last: datetime | None = None
     collected_at: datetime | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -16,10 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.lake.manifest import KnownArtifact, kept_text, read_kept, read_window, window_text
+from tailpipe.records import Mark, RowCounts
 
 _SHARED = pa.dictionary(pa.int32(), pa.string())
 _MOMENT = pa.timestamp("us", "UTC")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TYPES = {int: pa.int64(), str: pa.string()}
+# Columns of values inside a value, and the members that they hold.
+_MARK = {name: name for name in Mark.__struct_fields__}
+_COUNTS = {"rows": "read", **{name: name for name in ("stored", "filtered", "outside", "rejected")}}
 SCHEMA = pa.schema(
     [
         ("source", _SHARED),
@@ -29,18 +35,10 @@ SCHEMA = pa.schema(
         ("size_bytes", pa.int64()),
         ("span", _SHARED),
         ("kept", _SHARED),
-        ("offset", pa.int64()),
-        ("position", pa.int64()),
-        ("head", pa.string()),
-        ("tail", pa.string()),
-        ("open_bytes", pa.int64()),
+        *((field.name, _TYPES[field.type]) for field in msgspec.structs.fields(Mark)),
         ("waiting_bytes", pa.int64()),
         ("constants", _SHARED),
-        ("rows", pa.int64()),
-        ("stored", pa.int64()),
-        ("filtered", pa.int64()),
-        ("outside", pa.int64()),
-        ("rejected", pa.int64()),
+        *((name, pa.int64()) for name in _COUNTS),
         ("first", _MOMENT),
         ("last", _MOMENT),
         ("collected_at", _MOMENT),
@@ -69,7 +67,9 @@ def as_values(rows: pa.Table) -> list[KnownArtifact]:
         location if identity is None else identity
         for identity, location in zip(columns["identity"], columns["location"], strict=True)
     ]
-    return list(map(KnownArtifact, *columns.values()))
+    columns["mark"] = list(map(Mark, *(columns[name] for name in _MARK)))
+    columns["rows"] = list(map(RowCounts, *(columns[name] for name in _COUNTS)))
+    return list(map(KnownArtifact, *(columns[name] for name in KnownArtifact.__struct_fields__)))
 
 
 def stored_names(names: Iterable[str], schema: pa.Schema) -> list[str]:
@@ -117,7 +117,7 @@ def _missing(field: pa.Field, count: int) -> Any:
 
 
 def _column(name: str, known: Sequence[KnownArtifact]) -> pa.Array:
-    values = [getattr(each, name) for each in known]
+    values = list(map(_GETTERS[name], known))
     if name == "identity":
         values = [None if each.identity == each.location else each.identity for each in known]
     elif name == "span":
@@ -159,6 +159,11 @@ def _constants(text: str | None) -> Mapping[str, str]:
     return values
 
 
+_GETTERS = {
+    **{name: attrgetter(name) for name in SCHEMA.names},
+    **{name: attrgetter(f"mark.{member}") for name, member in _MARK.items()},
+    **{name: attrgetter(f"rows.{member}") for name, member in _COUNTS.items()},
+}
 _READERS: dict[str, Any] = {
     "span": lambda text: read_window(text) if text else None,
     "kept": read_kept,

@@ -130,7 +130,7 @@ class MemoryLake:
             for id, raw in self.rows.items()
             if not (id.startswith(prefix) and (moment_of(raw) or _EPOCH).date() in days)
         }
-        if record.rejected:
+        if record.rows.rejected:
             self.rejects = _without(self.rejects, prefix)
 
     def _read(self, plan: PartitionPlan, unit: Unit, now: datetime) -> _Reading:
@@ -156,8 +156,8 @@ class MemoryLake:
         rows_found, rejects_found = ids & self.rows.keys(), ids & self.rejects.keys()
         tally.replace(Replacement(rows_found=rows_found, rejects_found=rejects_found))
         for record in tally.known.values():
-            counts = record.stored, record.filtered, record.outside, record.rejected
-            assert record.rows == sum(counts)
+            counts = record.rows.stored, record.rows.filtered, record.rows.outside, record.rows.rejected
+            assert record.rows.read == sum(counts)
             assert min(counts) >= 0
         change = Change(
             "p", "collect", unit.key, "run", artifacts=tuple(tally.known.values()), asked=plan.asked
@@ -186,7 +186,7 @@ class MemoryLake:
             for id, moment in moments.items()
             if moment is not None
             and any(window.contains(moment) for window in planned.keep)
-            and not (is_reread and planned.known and planned.known.rejected and id in self.rejects)
+            and not (is_reread and planned.known and planned.known.rows.rejected and id in self.rejects)
         }
         timed = [moment for id, moment in moments.items() if moment and id not in self.rejects]
         counts = _counts(

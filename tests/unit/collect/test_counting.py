@@ -9,16 +9,17 @@ import pytest
 
 from tailpipe.collect.background import run_watched
 from tailpipe.collect.messages import engine_message
-from tailpipe.collect.outcome import Rows
 from tailpipe.lake.delta_errors import delta_message
+from tailpipe.records import RowCounts
 
 
 def test_rows_add_up_and_know_whether_they_balance() -> None:
-    total = Rows(5, 2, 2, 1, 1) + Rows(3, 3, 0, 0, 0)
-    assert total == Rows(8, 5, 2, 1, 1)
+    total = RowCounts(5, 2, 1, 1, 1) + RowCounts(3, 3, 0, 0, 0)
+    assert total == RowCounts(8, 5, 1, 1, 1)
+    assert total.left_out == 2
     assert total.is_balanced
-    assert not Rows(read=5, stored=4).is_balanced
-    assert not Rows(read=5, stored=6, filtered=-1).is_balanced
+    assert not RowCounts(read=5, stored=4).is_balanced
+    assert not RowCounts(read=5, stored=6, filtered=-1).is_balanced
 
 
 @pytest.mark.parametrize(

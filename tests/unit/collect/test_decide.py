@@ -20,6 +20,7 @@ from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState
+from tailpipe.records import Mark, RowCounts
 from tailpipe.sources.artifact import Artifact, SkipReason
 from tailpipe.times import Window
 
@@ -33,8 +34,8 @@ TARGET = cast(Target, SimpleNamespace(name="app_log.p"))
 def known(kept: Windows = (JUNE,), span: Window | None = None, **facts: object) -> KnownArtifact:
     """A file that was read to its end, with rows of May and June."""
     end = datetime(2024, 6, 10, tzinfo=UTC)
-    rows = {"rows": 2, "stored": 2, "oldest": OLD_DAY.start, "newest": end}
-    plain = KnownArtifact("file", "a", "a", "1", 100, span, kept, offset=100)
+    rows = {"rows": RowCounts(2, 2), "oldest": OLD_DAY.start, "newest": end}
+    plain = KnownArtifact("file", "a", "a", "1", 100, span, kept, mark=Mark(100))
     return msgspec.structs.replace(plain, **(rows | facts))
 
 
@@ -54,7 +55,7 @@ def sighting(relation: Relation, about: KnownArtifact | None = None, **facts: ob
         (sighting(GROWN, known(), can_read_on=True), Action.READ_ON),
         (sighting(GROWN, known((MAY,)), can_read_on=True), Action.REPLACE),
         (sighting(GROWN, known()), Action.REPLACE),
-        (sighting(GROWN, msgspec.structs.replace(known(), offset=0)), Action.TAKE),
+        (sighting(GROWN, known(mark=Mark())), Action.TAKE),
         (sighting(CHANGED, known()), Action.REPLACE),
         (sighting(WAITING), SkipReason.WAITING),
     ],

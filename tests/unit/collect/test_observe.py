@@ -24,7 +24,8 @@ from tailpipe.collect.windows import ALWAYS, AskedWindow, Wanted, wanted_windows
 from tailpipe.errors import SourceError
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact, Windows
-from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason
+from tailpipe.records import Mark, RowCounts
+from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Source
 from tailpipe.times import Window
 
 DAY, MONTH = window("2024-06-10", "2024-06-11"), window("2024-06-01", "2024-07-01")
@@ -77,7 +78,7 @@ def test_it_does_not_matter_where_a_listing_is_cut(
 
 
 @dataclass(frozen=True)
-class Ending:
+class Ending(Source):
     """Shows what it was given, and breaks."""
 
     items: tuple[Listed, ...]
@@ -113,9 +114,9 @@ knowns = st.builds(
     st.just(9),
     st.sampled_from([None, DAY]),
     st.sampled_from([(), (ALWAYS,), (MONTH,), (MAY,), (MAY, DAY)]),
-    offset=st.just(9),
+    mark=st.just(Mark(9)),
     waiting_bytes=st.sampled_from([0, 5]),
-    filtered=st.sampled_from([0, 1]),
+    rows=st.sampled_from([RowCounts(), RowCounts(1, filtered=1)]),
     oldest=st.sampled_from([None, MAY.start, DAY.start]),
     newest=st.just(DAY.start),
 )

@@ -175,7 +175,12 @@ def test_a_last_line_that_was_taken_for_whole_and_went_on_is_replaced(undated: S
     assert done(undated, undated.run()) == [("a.log", "read on")]
     assert (len(undated.lake.rows), len(undated.lake.rejects)) == (2, 0)
     (record,) = undated.state.artifacts.known()
-    assert (record.rows, record.stored, record.rejected, record.open_bytes) == (2, 2, 0, 0)
+    assert (record.rows.read, record.rows.stored, record.rows.rejected, record.mark.open_bytes) == (
+        2,
+        2,
+        0,
+        0,
+    )
 
 
 def test_a_last_line_that_only_gets_its_line_end_is_not_read_again(undated: Site) -> None:
@@ -186,7 +191,7 @@ def test_a_last_line_that_only_gets_its_line_end_is_not_read_again(undated: Site
     assert done(undated, undated.run()) == [("a.log", "read on")]
     assert undated.lake.rows == rows
     (record,) = undated.state.artifacts.known()
-    assert (record.rows, record.stored) == (1, 1)
+    assert (record.rows.read, record.rows.stored) == (1, 1)
 
 
 def test_a_last_line_of_text_that_needs_what_stands_before_is_replaced_with_all_of_it(tmp_path: Path) -> None:

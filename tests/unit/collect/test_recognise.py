@@ -141,7 +141,7 @@ def test_gzip_after_rotation(site: Site) -> None:
     assert done(site, site.run()) == [("app.log.1.gz", "read on")]
     record = site.sightings()["app.log.1.gz"].known
     assert record is not None
-    assert (record.rows, site.name(record.location)) == (1, "app.log.1.gz")
+    assert (record.rows.read, site.name(record.location)) == (1, "app.log.1.gz")
     assert seen(site)["app.log.1.gz"] == ("same", "app.log")
 
 
@@ -191,7 +191,7 @@ def test_a_chain_of_packed_files(site: Site) -> None:
     assert {name: relation for name, (relation, _) in seen(site).items()} == dict.fromkeys(names, "same")
     assert seen(site)["app.log.3.gz"] == ("same", "app.log")
     assert len(site.state.artifacts) == 4
-    assert sum(record.rows for record in site.state.artifacts.known()) == 4
+    assert sum(record.rows.read for record in site.state.artifacts.known()) == 4
 
 
 def test_a_file_being_packed_waits_until_its_original_is_gone(site: Site) -> None:
@@ -309,7 +309,7 @@ def test_half_a_line_waits_and_is_ready_when_nobody_wrote_for_a_while(site: Site
     site.run()
     record = site.sightings()["a.log"].known
     assert record is not None
-    assert (record.rows, record.waiting_bytes) == (1, len(half))
+    assert (record.rows.read, record.waiting_bytes) == (1, len(half))
     assert seen(site) == {"a.log": ("same", "a.log")}
     listing = site.run().listings[0]
     assert (listing.unended, site.name(listing.unended_example or "")) == (1, "a.log")
@@ -327,4 +327,4 @@ def test_a_file_of_half_a_line_is_taken_when_it_is_whole(site: Site) -> None:
     assert done(site, site.run()) == [("a.log", "take")]
     record = site.sightings()["a.log"].known
     assert record is not None
-    assert (record.rows, record.stored) == (1, 1)
+    assert (record.rows.read, record.rows.stored) == (1, 1)

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from tailpipe.collect.outcome import Rows, UnitFailed
+from tailpipe.collect.outcome import UnitFailed
 from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit
 from tailpipe.collect.settle import Limits, Verdict, judge
 from tailpipe.collect.tally import UnitTally, add_facts
@@ -16,7 +16,7 @@ from tailpipe.config.values import PartitionConfig
 from tailpipe.lake.facts import ErrorFact, Fact, FileFact, ReadFact, RowsFact
 from tailpipe.lake.folder_limit import MAX_INDEX_VALUES
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.records import Reading
+from tailpipe.records import Reading, RowCounts
 from tailpipe.sources.artifact import Artifact
 from tailpipe.tables.table import Table
 
@@ -28,16 +28,14 @@ TARGET = Target(PartitionConfig("app_log", "p"), Table("app_log", ()), ())
 
 
 def planned(name: str) -> PlannedArtifact:
-    return PlannedArtifact(0, Artifact(name, 100, "v1"), identity=name, known=known(name, Rows()))
+    return PlannedArtifact(0, Artifact(name, 100, "v1"), identity=name, known=known(name, RowCounts()))
 
 
-def known(name: str, rows: Rows) -> KnownArtifact:
-    return KnownArtifact(
-        "a", name, name, "v1", 100, None, (), rows=rows.read, stored=rows.stored, rejected=rows.rejected
-    )
+def known(name: str, rows: RowCounts) -> KnownArtifact:
+    return KnownArtifact("a", name, name, "v1", 100, None, (), rows=rows)
 
 
-def make_tally(day: date | None, **read: Rows | str | None) -> UnitTally:
+def make_tally(day: date | None, **read: RowCounts | str | None) -> UnitTally:
     """By artifact the rows that it gave, the sentence why it was not read, or None where nobody began with it."""
     tally = UnitTally(TARGET, Unit(day, 1, tuple(map(planned, read))), "run", NOW)
     for name, what in read.items():
@@ -54,7 +52,7 @@ def unit(day: date | None, *names: str) -> Unit:
     return Unit(day, 1, tuple(map(planned, names)))
 
 
-FINE, BAD = Rows(10, 10), Rows(10, 8, rejected=2)
+FINE, BAD = RowCounts(10, 10), RowCounts(10, 8, rejected=2)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +84,9 @@ def test_files_without_a_date_fail_alone_and_the_others_are_read_again() -> None
 def test_a_day_answers_for_the_rejects_of_earlier_runs_too() -> None:
     tally = make_tally(DAY, a=BAD)
     assert judge(tally, Limits(rejects=RejectLimit(count=2))).is_committed
-    limits = Limits(lambda day: [known("a", FINE), known("z", Rows(5, 4, rejected=1))], RejectLimit(count=2))
+    limits = Limits(
+        lambda day: [known("a", FINE), known("z", RowCounts(5, 4, rejected=1))], RejectLimit(count=2)
+    )
     (failure,) = judge(tally, limits).failed
     assert failure.day == DAY
     assert failure.message.startswith("3 of 15 records were rejected, which is more than max_rejects = 2.")
@@ -110,14 +110,14 @@ def test_tasks_may_fill_too_many_folders_only_together(day: date | None) -> None
 
 
 def test_counts_must_add_up() -> None:
-    verdict = judge(make_tally(None, a=Rows(10, 9), b=None), Limits())
+    verdict = judge(make_tally(None, a=RowCounts(10, 9), b=None), Limits())
     assert "the counts do not add up: 10 rows in, 9 stored" in verdict.failed[0].message
     assert verdict.left == (unit(None, "b"),)
 
 
 def retried(rejects: int, *facts: Fact) -> UnitTally:
     """What came of the rejects of one artifact that was moved: some were rejected at `x`, others at `y`."""
-    before = known("x", Rows(10, 4, rejected=6))
+    before = known("x", RowCounts(10, 4, rejected=6))
     places = tuple(
         PlannedArtifact(0, Artifact(location, 100, "v1"), Action.RETRY, "x", known=before)
         for location in "xy"
@@ -135,9 +135,9 @@ ROWS = (RowsFact(0, 1, 1, 0, 5, 5, 3, 5), RowsFact(1, 2, 0, 1, 7, 9, 7, 9))
 def test_rejects_of_an_artifact_from_several_tasks_and_places_are_added_up() -> None:
     tally = retried(6, *READ, *ROWS)
     assert judge(tally, Limits()) == Verdict(is_committed=True)
-    assert tally.rows == Rows(6, 3, 2, 1, 1)
+    assert tally.rows == RowCounts(6, 3, 1, 1, 1)
     (after,) = tally.known.values()
-    assert (after.rows, after.stored, after.filtered, after.outside, after.rejected) == (10, 7, 1, 1, 1)
+    assert after.rows == RowCounts(10, 7, 1, 1, 1)
 
 
 @pytest.mark.parametrize(

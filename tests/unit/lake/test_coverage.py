@@ -13,6 +13,7 @@ from tailpipe.lake.coverage import STATES, Day, cover, known_days, other_failure
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.state import PartitionState
+from tailpipe.records import RowCounts
 from tailpipe.times import Window, day_window, merge, subtract
 
 NOW = datetime(2024, 6, 10, 10, 5, tzinfo=UTC)
@@ -144,7 +145,9 @@ def test_a_line_without_its_end_makes_its_day_partial(facts: dict[str, Any], day
 
 def test_rejects_belong_to_the_day_of_the_path() -> None:
     state = state_of(
-        ALL, {"file": [window(at(1), at(10, 9))]}, artifacts=artifact(span=day_window(june(4)), rejected=3)
+        ALL,
+        {"file": [window(at(1), at(10, 9))]},
+        artifacts=artifact(span=day_window(june(4)), rows=RowCounts(3, rejected=3)),
     )
     assert {day: found.rejected for day, found in drawn(state, {}).items() if found.rejected} == {4: 3}
 

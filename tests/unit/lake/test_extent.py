@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tailpipe.collect.tally import moment
 from tailpipe.lake.extent import extent, lacking, lacks, may_hold
 from tailpipe.lake.manifest import KnownArtifact
+from tailpipe.records import RowCounts
 from tailpipe.times import Window, merge, subtract
 
 START = datetime(2024, 6, 1, tzinfo=UTC)
@@ -19,7 +20,9 @@ HOUR = timedelta(hours=1)
 
 
 def record(**facts: Any) -> KnownArtifact:
-    return KnownArtifact("file", "a", "a", "1", 1, facts.pop("span", None), facts.pop("kept", ()), **facts)
+    counts = {name: facts.pop(name) for name in RowCounts.__struct_fields__ if name in facts}
+    span, kept = facts.pop("span", None), facts.pop("kept", ())
+    return KnownArtifact("file", "a", "a", "1", 1, span, kept, rows=RowCounts(**counts), **facts)
 
 
 def hours(first: int, last: int) -> Window:
@@ -35,7 +38,7 @@ def test_rows_that_are_wanted_and_not_kept_are_lacking(
     rows: list[int], kept: list[Window], wanted: list[Window]
 ) -> None:
     times = [START + timedelta(minutes=minute) for minute in rows]
-    known = record(kept=merge(kept), oldest=min(times), newest=max(times), stored=len(rows), rows=len(rows))
+    known = record(kept=merge(kept), oldest=min(times), newest=max(times), stored=len(rows), read=len(rows))
     missing = [at for at in times if not any(window.contains(at) for window in kept)]
     assert all(any(part.contains(at) for part in lacking(known)) for at in missing)
     is_missed = any(window.contains(at) for window in wanted for at in missing)

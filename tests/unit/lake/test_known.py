@@ -25,6 +25,7 @@ from tailpipe.lake.manifest import Header, KnownArtifact, kept_text, windows_tex
 from tailpipe.lake.manifest_file import Manifest, read_manifest, write_manifest
 from tailpipe.lake.state import fold
 from tailpipe.lake.transaction import Change
+from tailpipe.records import RowCounts
 from tailpipe.times import Window, merge, subtract, without
 
 SCHEMA = pa.schema(
@@ -69,8 +70,7 @@ def artifacts(draw: st.DrawFn) -> KnownArtifact:
         draw(st.sampled_from((None, hours(0, 24), hours(24, 24)))),
         draw(kept),
         constants=draw(st.sampled_from(({}, {"zone": "x"}))),
-        rows=sum(counts),
-        **dict(zip(("stored", "filtered", "outside", "rejected"), counts, strict=True)),
+        rows=RowCounts(sum(counts), *counts),
         waiting_bytes=draw(st.integers(0, 1)),
         first=first,
         last=last,
@@ -103,13 +103,16 @@ def plain_deletion(known: KnownArtifact, deleted: Sequence[Window]) -> KnownArti
     left = without(known.kept, deleted)
     if left == known.kept:
         return known
-    changed: dict[str, Any] = {"kept": left}
+    changed: dict[str, Any] = {"kept": left, "rows": known.rows}
     if not left:
-        changed |= {"rows": known.rows - known.rejected, "rejected": 0}
+        rejected = known.rows.rejected
+        changed["rows"] += RowCounts(-rejected, rejected=-rejected)
     if known.first and known.last:
         rows = Window(known.first, known.last + timedelta.resolution)
         if not subtract(rows, deleted):
-            changed |= {"stored": 0, "outside": known.outside + known.stored, "first": None, "last": None}
+            stored = known.rows.stored
+            changed["rows"] += RowCounts(stored=-stored, outside=stored)
+            changed |= {"first": None, "last": None}
     return msgspec.structs.replace(known, **changed)
 
 
@@ -202,13 +205,13 @@ def test_masks_and_counts_are_those_of_the_values(history: list[Commit], wanted:
         lambda known: lacks(known, wanted),
         lambda known: may_hold(known, wanted),
         lambda known: bool(lacking(known)),
-        lambda known: known.source == "file" and known.is_gone and known.rejected > 0,
+        lambda known: known.source == "file" and known.is_gone and known.rows.rejected > 0,
     ):
         assert found.where(holds).tolist() == list(map(holds, expected))
     by_span: dict[Window, int] = {}
     for known in expected:
-        if known.span and known.kept and known.rejected:
-            by_span[known.span] = by_span.get(known.span, 0) + known.rejected
+        if known.span and known.kept and known.rows.rejected:
+            by_span[known.span] = by_span.get(known.span, 0) + known.rows.rejected
     assert found.rejects_by_span() == by_span
     ends = [known.span.end for known in expected if known.source == "file" and known.kept and known.span]
     assert found.newest_end("file", ALWAYS.end) == max(ends, default=None)
@@ -273,7 +276,7 @@ def test_files_of_before_are_read(tmp_path_factory: pytest.TempPathFactory, hist
 
 def as_told_before(known: KnownArtifact) -> KnownArtifact:
     """They said once what holds of stored rows and of all, where there are no others."""
-    if known.outside or known.oldest:
+    if known.rows.outside or known.oldest:
         return known
     return msgspec.structs.replace(known, oldest=known.first, newest=known.last)
 

@@ -28,6 +28,7 @@ from tailpipe.lake.manifest import (
 from tailpipe.lake.manifest_file import Manifest, read_manifest, write_manifest
 from tailpipe.lake.state import PartitionState
 from tailpipe.lake.transaction import Change
+from tailpipe.records import Mark, RowCounts
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -77,10 +78,7 @@ def record(location: str = "a.log", version: str = "1", kept: tuple[Window, ...]
         10,
         None,
         kept or (ALWAYS,),
-        rows=3,
-        stored=1,
-        filtered=1,
-        rejected=1,
+        rows=RowCounts(3, stored=1, filtered=1, rejected=1),
     )
 
 
@@ -179,17 +177,10 @@ def test_manifests_survive_a_round_trip(location: str) -> None:
         2**40,
         JUNE,
         (JUNE, JULY),
-        offset=7,
-        position=2,
-        head="h",
-        tail="t",
+        mark=Mark(7, 2, "h", "t", 1),
         waiting_bytes=1,
         constants={"tp_source_name": "group"},
-        rows=9,
-        stored=3,
-        filtered=2,
-        outside=1,
-        rejected=3,
+        rows=RowCounts(9, stored=3, filtered=2, outside=1, rejected=3),
         first=JUNE.start,
         last=JUNE.end,
         collected_at=JULY.end,
@@ -206,9 +197,10 @@ def test_manifests_survive_a_round_trip(location: str) -> None:
 
 def test_manifests_of_before_the_times_of_all_rows_were_noted_can_be_read(location: str) -> None:
     """Where all rows were stored, theirs are known; where some were left out, nobody can say."""
-    times = {"first": JUNE.start, "last": JUNE.end, "rows": 5, "stored": 3, "filtered": 0, "rejected": 0}
-    whole = msgspec.structs.replace(record("whole.log", kept=(JUNE,)), **(times | {"rejected": 2}))
-    some = msgspec.structs.replace(record("some.log", kept=(JUNE,)), **times, outside=2)
+    times = {"first": JUNE.start, "last": JUNE.end}
+    whole, some = record("whole.log", kept=(JUNE,)), record("some.log", kept=(JUNE,))
+    whole = msgspec.structs.replace(whole, **times, rows=RowCounts(5, stored=3, rejected=2))
+    some = msgspec.structs.replace(some, **times, rows=RowCounts(5, stored=3, outside=2))
     path = "_manifests/p/x.parquet"
     write_manifest(
         TableAddress(location), path, Manifest.of(Header("p", "collect", "u", "r", JUNE.start), (whole, some))

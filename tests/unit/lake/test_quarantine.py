@@ -23,7 +23,7 @@ from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.quarantine import count_reasons, find_rejects, read_file
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.lake.transaction import Change
-from tailpipe.records import is_final
+from tailpipe.records import RowCounts, is_final
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -58,9 +58,8 @@ def reject(
 
 
 def record(artifact: str, rejected: int) -> KnownArtifact:
-    return KnownArtifact(
-        "file", artifact, artifact, "v", 1, None, (ALL,), rows=10, stored=10 - rejected, rejected=rejected
-    )
+    rows = RowCounts(10, stored=10 - rejected, rejected=rejected)
+    return KnownArtifact("file", artifact, artifact, "v", 1, None, (ALL,), rows=rows)
 
 
 def commit(
@@ -150,7 +149,7 @@ def test_dropped_rejects_count_as_filtered_and_settle_no_failure(tmp_path: Path)
     left, total = find_rejects(TableAddress(str(location)), state.reject_files, None, (), 9)
     assert ([row["position"] for row in left], total) == ([1], 1)
     known = {name: state.artifacts.of("file", name) for name in ("a", "b")}
-    assert {name: (r.rejected, r.filtered, r.stored) for name, r in known.items()} == {
+    assert {name: (r.rows.rejected, r.rows.filtered, r.rows.stored) for name, r in known.items()} == {
         "a": (1, 1, 8),
         "b": (0, 1, 9),
     }

@@ -17,6 +17,7 @@ from tailpipe.lake.manifest import (
 from tailpipe.lake.manifest_file import Manifest
 from tailpipe.lake.state import PartitionState, fold
 from tailpipe.lake.transaction import Change, manifest_of, snapshot
+from tailpipe.records import RowCounts
 from tailpipe.times import Window, day_window, merge
 
 START = datetime(2024, 6, 1, tzinfo=UTC)
@@ -32,7 +33,8 @@ def record(
     identity: str, location: str | None = None, kept: Windows = (ALWAYS,), source: str = "file", rows: int = 1
 ) -> KnownArtifact:
     span = day_window(START.date())
-    return KnownArtifact(source, identity, location or identity, "1", 10, span, kept, rows=rows, stored=rows)
+    counts = RowCounts(rows, rows)
+    return KnownArtifact(source, identity, location or identity, "1", 10, span, kept, rows=counts)
 
 
 def failure(label: str) -> Failure:
@@ -126,12 +128,12 @@ def test_no_time_is_covered_of_which_an_artifact_lacks_rows() -> None:
 def test_of_an_artifact_of_which_all_is_deleted_the_times_stay_known() -> None:
     day = day_window(START.date())
     rows = msgspec.structs.replace(
-        record("a", kept=(day,), rows=3), rows=4, rejected=1, oldest=day.start, newest=day.end
+        record("a", kept=(day,), rows=3), rows=RowCounts(4, 3, rejected=1), oldest=day.start, newest=day.end
     )
     delete = manifest_of(Change("p", "delete", "", "run", deleted=(day,)))
     state = folded(unit(artifacts=(rows,)), delete)
     left = known_of(state, "a")
-    assert (left.kept, left.rows, left.rejected) == ((), 3, 0)
+    assert (left.kept, left.rows) == ((), RowCounts(3, 3))
     assert (left.oldest, left.newest) == (day.start, day.end)
     assert state.is_new
 
@@ -141,10 +143,10 @@ def test_rows_are_counted_as_outside_when_all_of_them_are_deleted() -> None:
     rows = msgspec.structs.replace(record("a", rows=3), first=day.start, last=day.end - timedelta(hours=1))
     delete = Change("p", "delete", "", "run", deleted=(day,))
     gone = known_of(folded(unit(artifacts=(rows,)), manifest_of(delete)), "a")
-    assert (gone.stored, gone.outside, gone.first, gone.last) == (0, 3, None, None)
+    assert (gone.rows, gone.first, gone.last) == (RowCounts(3, outside=3), None, None)
     wider = msgspec.structs.replace(rows, last=day.end)
     some = known_of(folded(unit(artifacts=(wider,)), manifest_of(delete)), "a")
-    assert (some.stored, some.first, some.last) == (3, day.start, day.end)
+    assert (some.rows.stored, some.first, some.last) == (3, day.start, day.end)
 
 
 def test_reject_files_come_and_go() -> None:

@@ -22,6 +22,7 @@ from tailpipe.query.restriction import Restriction
 from tailpipe.query.results import run_script
 from tailpipe.query.tables import find_queryable
 from tailpipe.query.views import REJECT_COLUMNS, Queryable, create_views
+from tailpipe.records import Mark, RowCounts
 from tailpipe.times import Window
 
 SCHEMA = pa.schema(
@@ -59,7 +60,7 @@ def report(**facts: Any) -> RunReport:
 
 
 def record(name: str, run: str = "r", **facts: Any) -> KnownArtifact:
-    values: dict[str, Any] = {"rows": 4, "stored": 2, "filtered": 1, "outside": 0, "rejected": 1}
+    values: dict[str, Any] = {"rows": RowCounts(4, stored=2, filtered=1, rejected=1)}
     kept = facts.pop("kept", (ALWAYS,))
     span = facts.pop("span", None)
     return KnownArtifact(
@@ -107,7 +108,7 @@ def test_status_and_kind(connection: duckdb.DuckDBPyConnection, tmp_path: Path) 
         ending("broken", failed=1),
         unit("again", record("a"), kind="overwrite"),
         ending("again", is_overwrite=True),
-        unit("killed", record("b", "killed"), record("c", "killed", outside=1, rows=5)),
+        unit("killed", record("b", "killed"), record("c", "killed", rows=RowCounts(5, 2, 1, 1, 1))),
         Change("p", "delete", "", "gone", deleted=(JUNE,)),
         Change("p", "drop", "", "dropped"),
         Change("p", "retry", "", "tried"),
@@ -126,7 +127,7 @@ def test_status_and_kind(connection: duckdb.DuckDBPyConnection, tmp_path: Path) 
 def test_an_unfinished_run_tells_what_its_units_tell(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    commit(tmp_path, "t", unit("r", record("a")), unit("r", record("b", outside=1, rows=5)))
+    commit(tmp_path, "t", unit("r", record("a")), unit("r", record("b", rows=RowCounts(5, 2, 1, 1, 1))))
     sql = """select started_at, finished_at, engine, window_from, window_to, sources, units, artifacts,
         size_bytes, rows, stored, filtered, rejected from tailpipe.runs"""
     (row,) = answer(connection, tmp_path, sql)
@@ -143,7 +144,7 @@ def test_a_deletion_tells_its_window(connection: duckdb.DuckDBPyConnection, tmp_
 def test_artifacts_are_those_that_are_known_now(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
-    grown = record("a", "r2", rows=8, stored=6)
+    grown = record("a", "r2", rows=RowCounts(8, stored=6, filtered=1, rejected=1))
     commit(tmp_path, "t", unit("r", record("a"), record("b")), unit("r2", grown))
     commit(tmp_path, "u", unit("r", record("c"), partition="q"))
     sql = (
@@ -160,7 +161,7 @@ def test_times_of_artifacts_are_utc_and_the_ends_of_time_are_null(
     connection: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     first = datetime(2024, 6, 3, 1, 2, 3, 456789, tzinfo=UTC)
-    dated = record("a", span=JUNE, kept=(JUNE,), first=first, last=first, offset=7, waiting_bytes=3)
+    dated = record("a", span=JUNE, kept=(JUNE,), first=first, last=first, mark=Mark(7), waiting_bytes=3)
     commit(tmp_path, "t", unit("r", dated, record("b")))
     sql = """select span_from, span_to, kept_from, kept_to, first, read_bytes, waiting_bytes, collected_at
         from tailpipe.artifacts order by location"""

@@ -160,9 +160,9 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
     from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
     from tailpipe.cli.reject_words import say_retries
     from tailpipe.cli.setup import all_problems, warn_of
-    from tailpipe.collect.outcome import Rows
     from tailpipe.collect.retry import Retry
     from tailpipe.engine.settings import engine_settings
+    from tailpipe.records import RowCounts
 
     window = rejection_window(arguments, setup)
     chosen = choose(arguments.names, find_quarantine(setup))
@@ -184,10 +184,10 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
     others = {key: files for key, files in chosen.items() if key not in targets}
     outcomes = [*done, *_not_tried(setup, others, broken, window)]
     outcomes = [outcome for outcome in outcomes if outcome.rows.read or outcome.left or outcome.failure]
-    rows = sum((outcome.rows for outcome in outcomes), Rows())
+    rows = sum((outcome.rows for outcome in outcomes), RowCounts())
     say_retries(outcomes, rows, arguments.output)
     is_failed = any(outcome.failure for outcome in outcomes)
-    is_all_left = bool(outcomes) and rows.stored + rows.filtered == 0
+    is_all_left = bool(outcomes) and rows.stored + rows.left_out == 0
     return EXIT_PARTIAL if is_failed or is_all_left else EXIT_DONE
 
 
