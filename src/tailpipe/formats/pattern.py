@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 END = r"\z"
 _LAST = "\U0010ffff"
@@ -41,8 +42,10 @@ _GROUP_NAME = re.compile(r"\(\?P?<([A-Za-z_@\[][^<>()]*)>")
 _POSIX_CLASS = re.compile(r"\[:(\w+):\]")
 _COUNT = re.compile(r"\{(\d*)(,?)(\d*)\}")
 _FLAGS = re.compile(r"\(\?[ims]+(?:-[ims]+)?[:)]")
-_REPEATED_GROUP = re.compile(r"\)[*+{]")
 _QUANTIFIED_TWICE = re.compile(r"(?:[*+?]|\{\d+(?:,\d*)?\})\+")
+
+# Escapes and classes are single parts: brackets and bars in them mean themselves.
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|.", re.DOTALL)
 
 
 class PatternError(ValueError):
@@ -65,7 +68,8 @@ class Pattern:
     @property
     def repeats_groups(self) -> bool:
         """Whether Java goes deeper into its stack for every repetition that a line holds."""
-        return _REPEATED_GROUP.search(re.sub(r"\\.", "_", self.text)) is not None
+        parts = _PARTS.findall(self.text)
+        return any(part == ")" and following in "*+{" for part, following in pairwise(parts))
 
     def for_python(self) -> re.Pattern[str]:
         return re.compile(_end_for_python(self.text), re.DOTALL)
@@ -89,9 +93,18 @@ def escape(literal: str) -> str:
     return "".join(rf"\{char}" if char in r"\.^$|?*+()[]{}-&~#" else char for char in literal)
 
 
+def top_level(text: str, sign: str) -> list[int]:
+    """Offsets at which a sign stands outside groups and classes."""
+    depth, found = 0, []
+    for part in _PARTS.finditer(text):
+        depth += (part[0] == "(") - (part[0] == ")")
+        if part[0] == sign and depth == 0:
+            found.append(part.start())
+    return found
+
+
 def _end_for_python(text: str) -> str:
-    parts = re.split(r"(\\.)", text, flags=re.DOTALL)
-    return "".join(r"\Z" if part == END else part for part in parts)
+    return "".join(r"\Z" if part == END else part for part in _PARTS.findall(text))
 
 
 class _Rewriter:

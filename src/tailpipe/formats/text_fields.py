@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from tailpipe.formats.lines import SEPARATOR
-from tailpipe.formats.pattern import END, Pattern
+from tailpipe.formats.pattern import END, Pattern, top_level
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -34,30 +34,11 @@ def search_pass(pattern: Pattern) -> LinePass:
     """The pass of a pattern that may match anywhere in the line; a slot for each of its groups."""
     text = pattern.text
     slots = tuple((group,) for group in range(1, len(pattern.names) + 1))
-    if has_top_level_alternatives(text):
+    if top_level(text, "|"):
         return LinePass(f"(?s)^.*?(?:{text}).*$", slots)
     start = "" if text.startswith("^") else ".*?"
     end = "" if text.endswith(END) and not text.endswith("\\" + END) else ".*$"
     return LinePass(f"(?s)^{start}{text.removeprefix('^')}{end}", slots)
-
-
-def has_top_level_alternatives(text: str) -> bool:
-    """Whether a normalised expression has a `|` outside groups and classes."""
-    depth, at, in_class = 0, 0, False
-    while at < len(text):
-        char = text[at]
-        if char == "\\":
-            at += 1
-        elif in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-        elif char == "|" and depth == 0:
-            return True
-        at += 1
-    return False
 
 
 def table_names(slot_names: Sequence[str], field_map: Mapping[str, str]) -> tuple[str, ...]:

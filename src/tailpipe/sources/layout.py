@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from tailpipe.formats.grok import GrokError, expand
+from tailpipe.formats.pattern import top_level
 from tailpipe.times import Window
 
 DATE_FIELDS = ("year", "month", "day", "hour", "minute", "second")
@@ -113,10 +114,10 @@ def _end(start: datetime, granularity: int) -> datetime:
 def _date_folder_prefix(text: str) -> str | None:
     """The layout up to the `/` after its last date field that has one; None where folders hold no date."""
     captured = [field for field in re.findall(r"%\{\w+:(\w+)(?::\w+)?\}", text) if field in DATE_FIELDS]
-    if len(set(captured)) != len(captured):
+    if len(set(captured)) != len(captured) or top_level(text, "|"):
         return None
     best = None
-    for end in _top_level_slashes(text):
+    for end in top_level(text, "/"):
         if best is None or _has_date(text[len(best) : end]):
             best = text[: end + 1] if _has_date(text[: end + 1]) else None
     return best
@@ -124,18 +125,3 @@ def _date_folder_prefix(text: str) -> str | None:
 
 def _has_date(text: str) -> bool:
     return any(field in DATE_FIELDS for field in re.findall(r"%\{\w+:(\w+)(?::\w+)?\}", text))
-
-
-def _top_level_slashes(text: str) -> Iterator[int]:
-    """Offsets of every `/` outside groups and classes; none where alternatives split the whole text."""
-    depth, slashes = 0, []
-    for token in re.finditer(r"\\.|\[\^?\]?[^\]]*\]|[()/|]", text):
-        if token[0] == "(":
-            depth += 1
-        elif token[0] == ")":
-            depth -= 1
-        elif token[0] == "|" and depth == 0:
-            return
-        elif token[0] == "/" and depth == 0:
-            slashes.append(token.start())
-    yield from slashes

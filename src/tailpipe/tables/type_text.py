@@ -9,76 +9,45 @@ from functools import lru_cache
 from tailpipe.errors import ConfigError, Position, Problem
 from tailpipe.suggest import did_you_mean
 
-SCALAR_NAMES = (
-    "BIGINT",
-    "BLOB",
-    "BOOLEAN",
-    "DATE",
-    "DECIMAL",
-    "DOUBLE",
-    "FLOAT",
-    "HUGEINT",
-    "INET",
-    "INTEGER",
-    "INTERVAL",
-    "JSON",
-    "SMALLINT",
-    "TIME",
-    "TIMESTAMP",
-    "TIMESTAMPTZ",
-    "TINYINT",
-    "UBIGINT",
-    "UHUGEINT",
-    "UINTEGER",
-    "USMALLINT",
-    "UTINYINT",
-    "UUID",
-    "VARCHAR",
-)
-
+# What Spark, and with it stored files, has for each: text or a wider number where there is no such type.
+SPARK_SCALARS = {
+    **{name: name.lower() for name in ("BIGINT", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT")},
+    **{name: name.lower() for name in ("SMALLINT", "TINYINT")},
+    **dict.fromkeys(("INET", "INTERVAL", "JSON", "TIME", "UUID", "VARCHAR"), "string"),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ"), "timestamp"),
+    **dict.fromkeys(("HUGEINT", "UHUGEINT"), "decimal(38,0)"),
+    "BLOB": "binary",
+    "INTEGER": "int",
+    "UBIGINT": "decimal(20,0)",
+    "UINTEGER": "bigint",
+    "USMALLINT": "int",
+    "UTINYINT": "smallint",
+}
+# Other spellings. `cidr` is text that `scalar_from_text` checks as an address.
+_SPELLINGS = {
+    "BIGINT": "int64 int8 long",
+    "BLOB": "binary bytea varbinary",
+    "BOOLEAN": "bool logical",
+    "DECIMAL": "dec numeric",
+    "DOUBLE": "float8",
+    "FLOAT": "float4 real",
+    "HUGEINT": "int128",
+    "INTEGER": "int int32 int4 integral signed",
+    "SMALLINT": "int16 int2 short",
+    "TIMESTAMP": "datetime timestamp_ms timestamp_ns timestamp_s timestamp_us",
+    "TINYINT": "int1",
+    "UBIGINT": "uint64",
+    "UHUGEINT": "uint128",
+    "UINTEGER": "uint32",
+    "USMALLINT": "uint16",
+    "UTINYINT": "uint8",
+    "VARCHAR": "bpchar char cidr string text",
+}
 ALIASES = {
-    "bool": "BOOLEAN",
-    "bytea": "BLOB",
-    "binary": "BLOB",
-    "varbinary": "BLOB",
-    "bpchar": "VARCHAR",
-    "char": "VARCHAR",
-    "cidr": "VARCHAR",
-    "datetime": "TIMESTAMP",
-    "dec": "DECIMAL",
-    "float4": "FLOAT",
-    "float8": "DOUBLE",
-    "int": "INTEGER",
-    "int1": "TINYINT",
-    "int128": "HUGEINT",
-    "int16": "SMALLINT",
-    "int2": "SMALLINT",
-    "int32": "INTEGER",
-    "int4": "INTEGER",
-    "int64": "BIGINT",
-    "int8": "BIGINT",
-    "integral": "INTEGER",
-    "logical": "BOOLEAN",
-    "long": "BIGINT",
-    "numeric": "DECIMAL",
-    "real": "FLOAT",
-    "short": "SMALLINT",
-    "signed": "INTEGER",
-    "string": "VARCHAR",
-    "text": "VARCHAR",
-    "uint128": "UHUGEINT",
-    "uint16": "USMALLINT",
-    "uint32": "UINTEGER",
-    "uint64": "UBIGINT",
-    "uint8": "UTINYINT",
-    "timestamp_ms": "TIMESTAMP",
-    "timestamp_ns": "TIMESTAMP",
-    "timestamp_s": "TIMESTAMP",
-    "timestamp_us": "TIMESTAMP",
+    **{word: name for name, words in _SPELLINGS.items() for word in words.split()},
     "timestamp with time zone": "TIMESTAMPTZ",
     "timestamp without time zone": "TIMESTAMP",
 }
-"""Other spellings of the names above. `cidr` is text that `scalar_from_text` checks as an address."""
 
 DEFAULT_PRECISION, DEFAULT_SCALE = 18, 3
 MAX_PRECISION = 38
@@ -86,7 +55,7 @@ MAX_PRECISION = 38
 
 @dataclass(frozen=True)
 class Scalar:
-    """`name` is one of SCALAR_NAMES. `word` keeps a seed word that means more than its name: `cidr`."""
+    """`name` is one of SPARK_SCALARS. `word` keeps a seed word that means more than its name: `cidr`."""
 
     name: str
     precision: int = 0
@@ -214,11 +183,11 @@ class _Parser:
         return word
 
     def _name(self, word: str) -> str:
-        if word.upper() in SCALAR_NAMES:
+        if word.upper() in SPARK_SCALARS:
             return word.upper()
         if word.lower() in ALIASES:
             return ALIASES[word.lower()]
-        known = [*(name.lower() for name in SCALAR_NAMES), *ALIASES, "struct", "map"]
+        known = [*(name.lower() for name in SPARK_SCALARS), *ALIASES, "struct", "map"]
         hint = did_you_mean(word, known) or "use DuckDB's names: varchar, bigint, timestamp, json …"
         raise self._error(f'"{word}" is not a known type', hint)
 

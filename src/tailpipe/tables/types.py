@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tailpipe.tables.type_text import (
     MAX_PRECISION,
+    SPARK_SCALARS,
     DataType,
     ListOf,
     MapOf,
@@ -33,33 +34,6 @@ __all__ = [
     "spark_type",
     "stored_type",
 ]
-
-SPARK_SCALARS = {
-    "BIGINT": "bigint",
-    "BLOB": "binary",
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    "DECIMAL": "decimal",
-    "DOUBLE": "double",
-    "FLOAT": "float",
-    "HUGEINT": "decimal(38,0)",
-    "INET": "string",
-    "INTEGER": "int",
-    "INTERVAL": "string",
-    "JSON": "string",
-    "SMALLINT": "smallint",
-    "TIME": "string",
-    "TIMESTAMP": "timestamp",
-    "TIMESTAMPTZ": "timestamp",
-    "TINYINT": "tinyint",
-    "UBIGINT": "decimal(20,0)",
-    "UHUGEINT": "decimal(38,0)",
-    "UINTEGER": "bigint",
-    "USMALLINT": "int",
-    "UTINYINT": "smallint",
-    "UUID": "string",
-    "VARCHAR": "string",
-}
 
 
 def duckdb_type(type_: DataType | str) -> str:
