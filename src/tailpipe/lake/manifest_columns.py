@@ -13,9 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from tailpipe.arrow import pa, pc
 from tailpipe.lake.manifest import KnownArtifact, kept_text, read_kept, read_window, window_text
 from tailpipe.records import Mark, RowCounts
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.arrow import pa
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake, TableAddress
 
@@ -68,7 +69,6 @@ def quarantined(lake: Lake, table: str, state: PartitionState) -> int:
 def _files_by_day(address: TableAddress) -> list[_DayFiles]:
     if not address.is_table():
         return []
-    import pyarrow as pa
     from deltalake import DeltaTable
     from deltalake.exceptions import DeltaError
 

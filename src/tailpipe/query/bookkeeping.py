@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tailpipe.arrow import pa, pc
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tailpipe.lake.runs import Run
 
 Columns = tuple[tuple[str, str], ...]
@@ -91,8 +90,6 @@ def runs(lake: Lake, chooses: Chooses) -> pa.Table:
 
 def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:
     """One row per artifact that is known now."""
-    import pyarrow as pa
-
     from tailpipe.lake.catalog import partition_states
 
     own = [name for name, _ in ARTIFACT_COLUMNS if name not in ("table_name", "partition")]
@@ -114,8 +111,6 @@ def _run_value(column: str, runs: Sequence[tuple[str, Run]]) -> list[Any]:
 
 
 def _artifact_rows(table: str, partition: str, rows: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
     names = {"table_name": table, "partition": partition}
     arrays = [
         pa.repeat(names[name], rows.num_rows) if name in names else _artifact_column(name, rows)
@@ -125,9 +120,6 @@ def _artifact_rows(table: str, partition: str, rows: pa.Table) -> pa.Table:
 
 
 def _artifact_column(name: str, rows: pa.Table) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     values = rows.column(_STORED.get(name, name))
     if name == "identity":
         return pc.coalesce(values, rows.column("location"))
@@ -140,8 +132,6 @@ def _artifact_column(name: str, rows: pa.Table) -> Any:
 
 def _ends(windows: Any, side: int) -> Any:
     """Starts or ends of windows in text. Many artifacts share theirs, so each text is read once."""
-    import pyarrow as pa
-
     from tailpipe.lake.manifest import read_kept
     from tailpipe.lake.row_folding import shared_codes
     from tailpipe.lake.runs import hull
@@ -152,8 +142,6 @@ def _ends(windows: Any, side: int) -> Any:
 
 
 def _arrow(columns: Columns, values: Iterable[list[Any]]) -> pa.Table:
-    import pyarrow as pa
-
     schema = _schema(columns)
     arrays = [
         pa.array([_naive(value) if isinstance(value, datetime) else value for value in column], field.type)
@@ -163,8 +151,6 @@ def _arrow(columns: Columns, values: Iterable[list[Any]]) -> pa.Table:
 
 
 def _schema(columns: Columns) -> pa.Schema:
-    import pyarrow as pa
-
     types = {
         "VARCHAR": pa.string(),
         "VARCHAR[]": pa.list_(pa.string()),

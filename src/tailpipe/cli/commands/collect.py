@@ -24,21 +24,13 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from tailpipe.cli.asked_window import add_window
+    from tailpipe.cli.selection import add_names
+
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "partitions",
-        nargs="*",
-        metavar="NAME",
-        help="a table, table.partition, a partition, a source of it, or table.partition.source; "
-        "* matches any text; none means all",
-    )
-    parser.add_argument(
-        "--from",
-        dest="start",
-        metavar="TIME",
-        help="2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024 or T-30d (units Y m W d H M)",
-    )
-    parser.add_argument("--to", dest="end", metavar="TIME", help="the same; a date or T-1d includes that day")
+    add_names(parser)
+    begin = "2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024 or T-30d (units Y m W d H M)"
+    add_window(parser, begin, "the same; a date or T-1d includes that day")
     parser.add_argument(
         "--overwrite",
         action="store_true",

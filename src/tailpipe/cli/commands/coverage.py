@@ -26,17 +26,13 @@ examples:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from tailpipe.cli.asked_window import add_window
+    from tailpipe.cli.selection import add_names
+
     parser.epilog = _EXAMPLES
-    parser.add_argument(
-        "partitions",
-        nargs="*",
-        metavar="NAME",
-        help="a table, table.partition, a partition, a source of it, or table.partition.source; "
-        "* matches any text; none means all",
-    )
+    add_names(parser)
     begin = "the first day, such as 2024-01-31 or T-30d; else the first that is known"
-    parser.add_argument("--from", dest="start", metavar="TIME", help=begin)
-    parser.add_argument("--to", dest="end", metavar="TIME", help="the last day; else today")
+    add_window(parser, begin, "the last day; else today")
     parser.add_argument("--output", choices=("text", "json"), default="text", help="how it is printed")
 
 

@@ -26,13 +26,13 @@ _NO_RUN = dict.fromkeys(("last_run", "last_run_failed"))
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from tailpipe.cli.asked_window import add_window
     from tailpipe.cli.listing import add_arguments
 
     add_arguments(parser, "partition", {"delete": "take rows of a window, or all, out of it"})
-    add = parser.add_argument
-    add("--from", dest="start", metavar="TIME", help="delete rows from this time on, such as T-7d")
-    add("--to", dest="end", metavar="TIME", help="delete rows before this time; a date includes its day")
-    add("--force", action="store_true", help="delete without asking")
+    begin = "delete rows from this time on, such as T-7d"
+    add_window(parser, begin, "delete rows before this time; a date includes its day")
+    parser.add_argument("--force", action="store_true", help="delete without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from tailpipe.cli.asked_window import asked_times
+from tailpipe.cli.asked_window import add_window, asked_times
 from tailpipe.cli.diagnostics import log
 from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
 from tailpipe.cli.terminal import note
@@ -40,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     header = "print column names: true or false (default true)"
     add("--header", type=_true_or_false, nargs="?", const=True, default=True, metavar="BOOL", help=header)
     add("--separator", default=",", metavar="CHARACTER", help="between fields of csv (default ,)")
-    add("--from", dest="start", metavar="TIME", help="only rows from this time on, such as T-7d")
-    add("--to", dest="end", metavar="TIME", help="only rows before this time; a date includes its day")
+    begin = "only rows from this time on, such as T-7d"
+    add_window(parser, begin, "only rows before this time; a date includes its day")
     partition = "only rows of these partitions: table.partition or partition, comma-separated, * allowed"
     add("--partition", action="append", default=[], metavar="NAME", help=partition)
     index = "only rows with these values of tp_index, comma-separated, * allowed"

@@ -35,6 +35,8 @@ _SHOWN = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    from tailpipe.cli.asked_window import add_window
+
     parser.epilog = _EXAMPLES
     actions = (
         "list: counts and reasons; show: their texts; retry: try them again; drop: take them out for good"
@@ -46,10 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a table, table.partition or a partition; * matches any text; none means all. show takes ids too",
     )
-    parser.add_argument("--from", dest="start", metavar="TIME", help="only those rejected since then")
-    parser.add_argument(
-        "--to", dest="end", metavar="TIME", help="only those rejected before; a date is included"
-    )
+    add_window(parser, "only those rejected since then", "only those rejected before; a date is included")
     parser.add_argument("--limit", type=int, metavar="N", help=f"how many are shown (default: {_SHOWN})")
     parser.add_argument("--force", action="store_true", default=None, help="drop without asking")
     parser.add_argument("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
