@@ -39,7 +39,14 @@ def remember(site: Site, days: Sequence[date]) -> int:
     asked = AskedWindow(day_window(min(days)).start, day_window(max(days)).end)
     with make_watcher(is_shown=False) as watcher:
         engine = engine_settings(WorkspaceConfig(), {}, "sail")
-        collection = Collection([target], Lake(str(site.data_dir)), asked, engine, now, watcher)
+        collection = Collection(
+            targets=[target],
+            lake=Lake(str(site.data_dir)),
+            asked=asked,
+            engine=engine,
+            now=now,
+            watcher=watcher,
+        )
         (plan,), _ = collection.plan()
     log = collection.log(target)
     log.refresh()
