@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tailpipe.lake.arrow_numbers import Numbers
+from tailpipe.lake.arrow_numbers import Numbers, array, numbers, texts
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.sources.fingerprint import HEAD_BYTES
@@ -29,19 +29,19 @@ class Departed:
     @cached_property
     def lengths(self) -> list[int]:
         """The longest first."""
-        offsets = self._column("offset").to_numpy()
-        return sorted({int(length) for length in np.unique(np.minimum(offsets, HEAD_BYTES))}, reverse=True)
+        lengths = np.minimum(numbers(self._column("offset")), HEAD_BYTES)
+        return sorted(np.unique(lengths).tolist(), reverse=True)
 
     @cached_property
     def heads(self) -> set[str]:
         return set(self._column("head").to_pylist())
 
     def beginning_with(self, heads: Iterable[str]) -> list[KnownArtifact]:
-        is_one = pc.is_in(self._column("head"), value_set=pa.array(heads, pa.string())).to_numpy()
+        is_one = numbers(pc.is_in(self._column("head"), value_set=texts([*heads])))
         return self.artifacts.known(self.rows[is_one])
 
     def _column(self, name: str) -> pa.ChunkedArray:
-        return self.artifacts.select([name]).column(0).take(pa.array(self.rows))
+        return self.artifacts.select([name]).column(0).take(array(self.rows))
 
 
 @dataclass(frozen=True)
@@ -87,5 +87,6 @@ class Candidates:
         may_be |= self.artifacts.shares_place | self.artifacts.all_at(places)
         may_be &= (self.own | self.orphans) & ~self.settled
         rows = np.concatenate([np.flatnonzero(may_be & which) for which in (self.orphans, self.own)])
-        offsets = self.artifacts.select(["offset"]).column(0).to_numpy() if len(rows) else np.empty(0)
-        return Departed(self.artifacts, rows[offsets[rows] > 0])
+        if len(rows):
+            rows = rows[numbers(self.artifacts.select(["offset"]).column(0))[rows] > 0]
+        return Departed(self.artifacts, rows)
