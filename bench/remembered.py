@@ -51,9 +51,10 @@ def remember(site: Site, days: Sequence[date]) -> int:
     log = collection.log(target)
     log.refresh()
     outcome = PartitionOutcome(target.name, plan.window, plan.listings)
-    for version, unit in enumerate(plan.units):
+    version = plan.state.version
+    for unit in plan.units:
         tally = _tally(target, unit, now)
-        log.commit(_change(plan, tally), version)
+        version = log.commit(_change(plan, tally), version)
         done = UnitDone(unit, tally.rows, unit.size_bytes, tally.raw_bytes, 0, 0, frozenset())
         outcome = replace(outcome, done=(*outcome.done, done))
     Ending(plan, outcome, RUN, engine.name, now, datetime.now(UTC)).leave(log)
