@@ -31,7 +31,7 @@ from rules_play import (
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect import run_report
-from tailpipe.collect.outcome import USAGE
+from tailpipe.collect.outcome import Cause
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
 from tailpipe.errors import UsageError
@@ -63,7 +63,7 @@ class InLake:
                 now=moment(world.now),
                 is_overwrite=run.is_overwrite,
             )
-        if any(failure.label == USAGE for failure in outcome.failed):
+        if any(failure.cause is Cause.USAGE for failure in outcome.failed):
             raise UsageError("the window is empty")
         labels = {failure.label.removeprefix(f"{world.folder}/") for failure in outcome.failed}
         return Came(outcome.rows.stored, labels)

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines import Place, only
-from tailpipe.collect.outcome import LAKE
+from tailpipe.collect.outcome import Cause
 from tailpipe.query.connection import open_connection
 from tailpipe.query.tables import find_queryable
 from tailpipe.query.views import create_views
@@ -149,7 +149,7 @@ def test_other_types_stop_that_table_alone_and_are_rewritten_by_a_command(
     write(place, "bb", {"a": 6} if "struct" in new else "6")
 
     outcome = place.collect()
-    assert [failure.label for failure in outcome.failed] == [LAKE, LAKE]
+    assert [failure.cause for failure in outcome.failed] == [Cause.LAKE, Cause.LAKE]
     assert f'column "value" is stored as {old.upper()} and declared as' in outcome.failed[0].message
     assert "tailpipe table rewrite app_log" in outcome.failed[0].message
     assert len(place.rows("other_log")) == 2

@@ -10,7 +10,7 @@ from typing import Any
 from tailpipe.cli.reasons import print_left_out, print_reasons, print_unstored, tell, window_words
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.listing import Listing
-from tailpipe.collect.outcome import LAKE, USAGE, PartitionOutcome, RunOutcome, UnitFailed, unlisted
+from tailpipe.collect.outcome import Cause, PartitionOutcome, RunOutcome, UnitFailed, unlisted
 from tailpipe.collect.plan import Action, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE, EXIT_USAGE
@@ -29,11 +29,9 @@ def exit_code(outcome: RunOutcome) -> int:
     """A partition of which every record was rejected is not done: its format does not fit its logs."""
     if not outcome.failed:
         return EXIT_PARTIAL if any(_is_all_rejected(part) for part in outcome.partitions) else EXIT_DONE
-    if all(failure.is_unlisted for failure in outcome.failed):
-        return EXIT_SOURCE
-    if all(failure.label == USAGE for failure in outcome.failed):
-        return EXIT_USAGE
-    return EXIT_LAKE if all(failure.label == LAKE for failure in outcome.failed) else EXIT_PARTIAL
+    cause, *others = {failure.cause for failure in outcome.failed}
+    codes = {Cause.UNLISTED: EXIT_SOURCE, Cause.USAGE: EXIT_USAGE, Cause.LAKE: EXIT_LAKE}
+    return EXIT_PARTIAL if others else codes.get(cause, EXIT_PARTIAL)
 
 
 def print_summary(outcome: RunOutcome, form: str) -> None:
@@ -45,7 +43,7 @@ def print_summary(outcome: RunOutcome, form: str) -> None:
     rows = outcome.rows
     rate = f", {rows.read / outcome.seconds:,.0f} rows/s" if rows.read and outcome.seconds else ""
     say(f"total: {balance(rows)}  ({seconds(outcome.seconds)}{rate})")
-    failed = sum(failure.label != USAGE for failure in outcome.failed)
+    failed = sum(failure.cause is not Cause.USAGE for failure in outcome.failed)
     if failed:
         pronoun = "it" if failed == 1 else "them"
         say(f"{counted(failed, 'unit')} failed; the next run takes {pronoun} up again")
@@ -228,7 +226,12 @@ def _partition_json(partition: PartitionOutcome) -> dict[str, Any]:
 
 
 def _failure_json(failure: UnitFailed) -> dict[str, Any]:
-    return {name: getattr(failure, name) for name in ("label", "artifacts", "message", "is_unlisted")}
+    return {
+        "label": failure.label,
+        "artifacts": failure.artifacts,
+        "message": failure.message,
+        "is_unlisted": failure.cause is Cause.UNLISTED,
+    }
 
 
 def _plan_json(plan: PartitionPlan) -> dict[str, Any]:

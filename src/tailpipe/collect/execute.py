@@ -87,11 +87,10 @@ class PartitionRun:
             for number, recipe in self.recipes.items():
                 if not stopping.is_requested:
                     self._run_feed(number, recipe, units, tallies, stopping)
-        except TailpipeError:
-            self._discard(tallies.values())
-            raise
         except Exception as error:
             self._discard(tallies.values())
+            if isinstance(error, TailpipeError):
+                raise
             stopping.raise_interruption()
             self._after_engine_error(units, error)
             return ()
@@ -99,11 +98,9 @@ class PartitionRun:
         try:
             while tallies:
                 left += self._settle(tallies.pop(next(iter(tallies))))
-        except TailpipeError:
+        finally:
             self._discard(tallies.values())
             stopping.raise_interruption()
-            raise
-        stopping.raise_interruption()
         return tuple(left)
 
     def _run_feed(

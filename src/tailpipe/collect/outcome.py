@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from enum import Enum
 
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.plan import Unit
 from tailpipe.records import RowCounts
 from tailpipe.times import Window
 
-UNRECORDED = "record of the run"
-LAKE = "lake"
-UNEXPECTED = "run"
-USAGE = "window"
 MAX_UNLISTED = 20
 
 
@@ -37,33 +34,50 @@ class UnitDone:
     went_on: int = 0
 
 
+class Cause(Enum):
+    """Why something failed: a unit or an artifact itself, or what is no unit. The value is a label for the latter.
+
+    UNLISTED: a place or a source could not be listed. UNREPORTED: nothing is missing but the report of the run.
+    LAKE and UNEXPECTED: the partition's run broke off, and units that are not done were not tried. USAGE: the command
+    asked for nothing of the partition.
+    """
+
+    UNIT = "unit"
+    UNLISTED = "listing"
+    UNREPORTED = "record of the run"
+    LAKE = "lake"
+    UNEXPECTED = "run"
+    USAGE = "window"
+
+
 @dataclass(frozen=True)
 class UnitFailed:
     """A unit, or an artifact without a date, of which nothing was stored; the next run takes it up again.
 
-    `day` or `location` say which; where it is neither, both are None. With `is_unlisted`, the label names a place or a
-    source that could not be listed. Other labels than a unit's: UNRECORDED, nothing is missing but the note that the
-    run ended; LAKE and UNEXPECTED, the partition's run broke off, and units that are not done were not tried; USAGE,
-    the command asked for nothing of the partition.
+    `day` or `location` say which; where it is neither, both are None. `label` names it to people.
     """
 
     label: str
     artifacts: int
     message: str
-    is_unlisted: bool = False
+    cause: Cause = Cause.UNIT
     day: date | None = None
     location: str | None = None
+
+    @classmethod
+    def of_no_unit(cls, cause: Cause, message: str) -> UnitFailed:
+        return cls(cause.value, 0, message, cause)
 
 
 def unlisted(listings: Iterable[Listing]) -> Iterator[UnitFailed]:
     """Failures of listing, at most MAX_UNLISTED of each source by name."""
     for listing in listings:
         for failure in listing.failures[:MAX_UNLISTED]:
-            yield UnitFailed(failure.place, 0, failure.message, is_unlisted=True)
+            yield UnitFailed(failure.place, 0, failure.message, Cause.UNLISTED)
         left = len(listing.failures) - MAX_UNLISTED
         if left > 0:
             message = f"{left:,} more places could not be listed"
-            yield UnitFailed(f"source {listing.source}", 0, message, is_unlisted=True)
+            yield UnitFailed(f"source {listing.source}", 0, message, Cause.UNLISTED)
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from tailpipe.collect.outcome import (
-    LAKE,
-    UNEXPECTED,
-    UNRECORDED,
-    USAGE,
-    PartitionOutcome,
-    RunOutcome,
-    UnitDone,
-    UnitFailed,
-    unlisted,
-)
+from tailpipe.collect.outcome import Cause, PartitionOutcome, RunOutcome, UnitDone, UnitFailed, unlisted
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.planning import plan_partition
 from tailpipe.collect.run_report import Ending
@@ -146,7 +136,7 @@ class Collection(Run):
         try:
             ending.leave(self.log(plan.target))
         except (LakeError, OSError) as error:
-            failure = UnitFailed(UNRECORDED, 0, str(error))
+            failure = UnitFailed.of_no_unit(Cause.UNREPORTED, str(error))
             return replace(outcome, failed=(*outcome.failed, failure))
         return outcome
 
@@ -159,11 +149,14 @@ class Collection(Run):
         if self.engine_log is not None:
             with open(os.dup(self.engine_log), "a") as log:
                 traceback.print_exception(error, file=log)
+        message = (
+            f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it"
+        )
+        cause = Cause.LAKE if isinstance(error, LakeError) else Cause.UNEXPECTED
         if isinstance(error, UsageError):
-            return UnitFailed(USAGE, 0, str(error))
+            cause = Cause.USAGE
         if isinstance(error, TailpipeError):
-            return UnitFailed(LAKE if isinstance(error, LakeError) else UNEXPECTED, 0, str(error))
-        if isinstance(error, OSError):
-            return UnitFailed(UNEXPECTED, 0, system_message(error))
-        message = f"unexpected {type(error).__name__}: {error}"
-        return UnitFailed(UNEXPECTED, 0, f"{message}\nhint: run with --debug to see where, and report it")
+            message = str(error)
+        elif isinstance(error, OSError):
+            message = system_message(error)
+        return UnitFailed.of_no_unit(cause, message)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from tailpipe.collect.outcome import PartitionOutcome
+from tailpipe.collect.outcome import Cause, PartitionOutcome
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.windows import END_OF_TIME, claimed
 from tailpipe.errors import TooManyConflicts
@@ -35,7 +35,7 @@ class Ending:
     finished_at: datetime
 
     def leave(self, log: TableLog) -> None:
-        """Writes the record, on top of whatever other collectors committed meanwhile.
+        """Writes the report, on top of whatever other collectors committed meanwhile.
 
         It only helps later runs to look at less: where others are faster all the time, it is left out.
         """
@@ -46,7 +46,7 @@ class Ending:
             until_committed(self.plan.target.name, lambda: log.commit(change, log.version(change.partition)))
 
     def _is_worth_it(self, state: PartitionState) -> bool:
-        has_failed_units = any(not failure.is_unlisted for failure in self.outcome.failed)
+        has_failed_units = any(failure.cause is not Cause.UNLISTED for failure in self.outcome.failed)
         if state.version == 0 and not (self.outcome.done or has_failed_units):
             return False
         last = state.last_run

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 from planning import NOW, Site, line, make_target
 
-from tailpipe.collect.outcome import MAX_UNLISTED, PartitionOutcome, unlisted
+from tailpipe.collect.outcome import MAX_UNLISTED, Cause, PartitionOutcome, unlisted
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.target import Feed
@@ -95,7 +95,7 @@ def test_an_exception_in_a_listing_leaves_out_that_source_alone(
     assert planned(plan) == ["a.log"]
     assert plan.unlisted == {"broken"}
     (failure,) = unlisted(plan.listings)
-    assert (failure.label, failure.is_unlisted) == ("source broken", True)
+    assert (failure.label, failure.cause) == ("source broken", Cause.UNLISTED)
     assert failure.message.startswith(message)
 
 
