@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import EXIT_DONE, UsageError
@@ -41,6 +42,13 @@ def add_arguments(
     parser.add_argument("name", nargs="?", metavar="NAME", help=f"the {noun} that is meant")
     forms = "how it is printed; pretty and plain are other words for text"
     parser.add_argument("--output", choices=("text", "json", "pretty", "plain"), default="text", help=forms)
+
+
+def listing_command(
+    noun: str, find: Callable[[Setup], Sequence[Entry]]
+) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
+    """`configure` and `run` of a command that lists and shows one kind of thing and does nothing else."""
+    return partial(add_arguments, noun=noun), partial(run_listing, noun=noun, find=find)
 
 
 def run_listing(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
+from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, RUN_COLUMNS, artifacts, runs
@@ -25,7 +27,12 @@ def find_queryable(lake: Lake, tables: Mapping[str, Table], collected_tables: It
         return TableView(name, uri, columns)
 
     def find_reject_files() -> Sequence[str]:
-        return [path for name in sorted(stored) for path in reject_files(lake, name)]
+        found: list[str] = []
+        for name in sorted(stored):
+            # Whoever asks for a damaged table is told; its rejects must not hide those of the others.
+            with suppress(LakeError):
+                found += reject_files(lake, name)
+        return found
 
     books = {
         "runs": Book(RUN_COLUMNS, partial(runs, lake)),

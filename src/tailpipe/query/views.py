@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -97,24 +98,31 @@ def create_views(
     for extension in _extensions(opened, sql):
         load_extension(connection, extension)
     for view in opened:
-        try:
-            selects[view.name] = _opened(connection, view, allowed)
-        except LakeError as error:
-            if view.name in named:
-                raise
-            selects[view.name] = _failing(error.message)
+        selects[view.name] = _or_failing(partial(_opened, connection, view, allowed), view.name in named)
     for name, select in selects.items():
         connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
     connection.execute("CREATE SCHEMA tailpipe")
     files = queryable.find_reject_files() if reaches_all or "rejects" in words else ()
     connection.execute(f"CREATE VIEW tailpipe.rejects AS {_rejects(files, allowed)}")
     for name, book in queryable.books.items():
-        if reaches_all or {"tailpipe", name} <= words:
-            _open_book(connection, name, book, allowed)
-        else:
-            connection.execute(
-                f"CREATE VIEW tailpipe.{name} AS {_in_given_order(book.columns, {})} WHERE false"
-            )
+        is_named = {"tailpipe", name} <= words
+        select = f"{_in_given_order(book.columns, {})} WHERE false"
+        if reaches_all or is_named:
+            select = _or_failing(partial(_registered, connection, book, allowed), is_named)
+        # Copied: a view would need what it reads to be registered under a name that lists of tables show.
+        kind = "TABLE" if select == f"FROM {_BEING_COPIED}" else "VIEW"
+        connection.execute(f"CREATE {kind} tailpipe.{name} AS {select}")
+        connection.unregister(_BEING_COPIED)
+
+
+def _or_failing(select: Callable[[], str], is_named: bool) -> str:
+    """What is damaged fails at once where the SQL names it, else when it is read."""
+    try:
+        return select()
+    except LakeError as error:
+        if is_named:
+            raise
+        return _failing(error.message)
 
 
 def _found(queryable: Queryable, names: Iterable[str]) -> tuple[list[TableView], dict[str, str]]:
@@ -237,13 +245,9 @@ def _in_given_order(columns: Sequence[tuple[str, str]], stored: dict[str, str]) 
     return f"SELECT {', '.join(_column(name, type_, stored) for name, type_ in columns)}"
 
 
-def _open_book(
-    connection: duckdb.DuckDBPyConnection, name: str, book: Book, restriction: Restriction
-) -> None:
-    """Copied: a view would need what it reads to be registered under a name that lists of tables show."""
+def _registered(connection: duckdb.DuckDBPyConnection, book: Book, restriction: Restriction) -> str:
     connection.register(_BEING_COPIED, book.read(restriction.chooses))
-    connection.execute(f"CREATE TABLE tailpipe.{name} AS FROM {_BEING_COPIED}")
-    connection.unregister(_BEING_COPIED)
+    return f"FROM {_BEING_COPIED}"
 
 
 def _in_order(names: Iterable[str]) -> list[str]:

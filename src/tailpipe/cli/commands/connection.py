@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.listing import Entry, listing_command
+
 if TYPE_CHECKING:
-    from tailpipe.cli.listing import Entry
     from tailpipe.cli.setup import Setup
 
 HELP = "List and show connections: installed types and configured blocks."
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.listing import add_arguments
-
-    add_arguments(parser, "connection")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.listing import run_listing
-
-    return run_listing(arguments, "connection", _entries)
 
 
 def _entries(setup: Setup) -> list[Entry]:
@@ -33,3 +21,6 @@ def _entries(setup: Setup) -> list[Entry]:
         schema = setup.registry.connection_types[connection.type]
         entries.append(block_entry(connection, schema, origin=origin))
     return entries
+
+
+configure, run = listing_command("connection", _entries)

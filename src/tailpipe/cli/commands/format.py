@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.listing import Entry, listing_command
+
 if TYPE_CHECKING:
-    from tailpipe.cli.listing import Entry
     from tailpipe.cli.setup import Setup
 
 HELP = "List and show formats: installed types, their presets and configured blocks."
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.listing import add_arguments
-
-    add_arguments(parser, "format")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.listing import run_listing
-
-    return run_listing(arguments, "format", _entries)
 
 
 def _entries(setup: Setup) -> list[Entry]:
@@ -38,3 +26,6 @@ def _entries(setup: Setup) -> list[Entry]:
         origin = None if format_.position else "preset"
         entries.append(block_entry(format_, types[format_.type], origin=origin))
     return entries
+
+
+configure, run = listing_command("format", _entries)

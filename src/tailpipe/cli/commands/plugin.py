@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
+from tailpipe.cli.listing import Entry, listing_command
+
 if TYPE_CHECKING:
-    from tailpipe.cli.listing import Entry
     from tailpipe.cli.setup import Setup
     from tailpipe.plugins.contract import Plugin
 
 HELP = "List and show installed plugins."
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.listing import add_arguments
-
-    add_arguments(parser, "plugin")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.listing import run_listing
-
-    return run_listing(arguments, "plugin", _entries)
 
 
 def _entries(setup: Setup) -> list[Entry]:
@@ -33,8 +21,6 @@ def _entries(setup: Setup) -> list[Entry]:
 
 
 def _entry(plugin: Plugin, package: str | None) -> Entry:
-    from tailpipe.cli.listing import Entry
-
     names = {
         "tables": [table.name for table in plugin.tables],
         "sources": [source.name for source in plugin.sources],
@@ -43,3 +29,6 @@ def _entry(plugin: Plugin, package: str | None) -> Entry:
     }
     counts = {kind: len(offered) for kind, offered in names.items()}
     return Entry(plugin.name, {"package": package, **counts}, lambda: {"package": package, **names})
+
+
+configure, run = listing_command("plugin", _entries)

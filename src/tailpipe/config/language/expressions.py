@@ -38,7 +38,6 @@ from tailpipe.config.language.syntax import (
 from tailpipe.errors import Position, Problem
 
 _BINARY_OPERATORS = frozenset(("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||"))
-_BRACKETS = frozenset(("(", ")"))
 
 
 def meaningful(node: Node) -> list[Node]:
