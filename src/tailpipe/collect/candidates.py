@@ -6,11 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from tailpipe.lake.arrow_numbers import Numbers, array, numbers, texts
+from tailpipe.arrow import np, pa, pc
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.sources.fingerprint import HEAD_BYTES
@@ -29,7 +26,7 @@ class Departed:
     @cached_property
     def lengths(self) -> list[int]:
         """The longest first."""
-        lengths = np.minimum(numbers(self._column("offset")), HEAD_BYTES)
+        lengths = np.minimum(self._column("offset").to_numpy(), HEAD_BYTES)
         return sorted(np.unique(lengths).tolist(), reverse=True)
 
     @cached_property
@@ -37,11 +34,11 @@ class Departed:
         return set(self._column("head").to_pylist())
 
     def beginning_with(self, heads: Iterable[str]) -> list[KnownArtifact]:
-        is_one = numbers(pc.is_in(self._column("head"), value_set=texts([*heads])))
+        is_one = pc.is_in(self._column("head"), value_set=pa.array(heads, pa.string())).to_numpy()
         return self.artifacts.known(self.rows[is_one])
 
     def _column(self, name: str) -> pa.ChunkedArray:
-        return self.artifacts.select([name]).column(0).take(array(self.rows))
+        return self.artifacts.select([name]).column(0).take(pa.array(self.rows))
 
 
 @dataclass(frozen=True)
@@ -88,5 +85,5 @@ class Candidates:
         may_be &= (self.own | self.orphans) & ~self.settled
         rows = np.concatenate([np.flatnonzero(may_be & which) for which in (self.orphans, self.own)])
         if len(rows):
-            rows = rows[numbers(self.artifacts.select(["offset"]).column(0))[rows] > 0]
+            rows = rows[self.artifacts.select(["offset"]).column(0).to_numpy()[rows] > 0]
         return Departed(self.artifacts, rows)

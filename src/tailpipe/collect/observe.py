@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from operator import attrgetter
 
-import numpy as np
-
+from tailpipe.arrow import np
 from tailpipe.collect.listing import Listing, ListingFailure
 from tailpipe.collect.messages import listing_message
 from tailpipe.collect.recognise import recognise
@@ -18,7 +17,7 @@ from tailpipe.collect.settled import Settling
 from tailpipe.collect.sighting import Observation
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import Wanted
-from tailpipe.lake.arrow_numbers import Numbers
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.state import PartitionState
 from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Unlisted

@@ -11,14 +11,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-import numpy as np
-
+from tailpipe.arrow import np
 from tailpipe.collect.candidates import Candidates, Departed
 from tailpipe.collect.sighting import Relation, Sighting
 from tailpipe.collect.target import Feed
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT, LINES
-from tailpipe.lake.arrow_numbers import Numbers
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.sources.artifact import Artifact

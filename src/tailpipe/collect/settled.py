@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from tailpipe.arrow import np
 from tailpipe.collect.windows import ALWAYS, Wanted
-from tailpipe.lake.arrow_numbers import Numbers
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.known import Artifacts
 from tailpipe.sources.artifact import Artifact
 

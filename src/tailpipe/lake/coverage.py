@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-import numpy as np
-
-from tailpipe.lake.arrow_numbers import Numbers
+from tailpipe.arrow import np
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.extent import lacking
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact, Windows

@@ -8,11 +8,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from tailpipe.lake.arrow_numbers import Numbers, array, numbers, texts
+from tailpipe.arrow import np, pa, pc
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.manifest import KnownArtifact, Windows, kept_text, read_kept, read_window
 from tailpipe.lake.manifest_columns import SCHEMA, as_columns, as_values
 from tailpipe.lake.manifest_file import Rows
@@ -100,7 +97,7 @@ class Artifacts:
             if begin < end
         ]
         back = np.argsort(order, kind="stable")
-        return self._narrowed(_joined(parts, SCHEMA.names).take(array(back)), rows)
+        return self._narrowed(_joined(parts, SCHEMA.names).take(pa.array(back)), rows)
 
     def is_of(self, sources: Container[str]) -> Numbers:
         """A mask of the artifacts of some sources."""
@@ -185,7 +182,7 @@ class Artifacts:
     def named(self, source: str, identities: Sequence[str]) -> Numbers:
         """For each identity the row of the source's artifact; -1 where there is none."""
         is_own = self.is_of((source,))
-        is_at_place = numbers(self._folded.keys.column("identity").is_null())
+        is_at_place = self._folded.keys.column("identity").is_null().to_numpy()
         found = self.at(identities, is_own & is_at_place)
         places = {identity: place for place, identity in enumerate(identities)}
         elsewhere = np.flatnonzero(is_own & ~is_at_place)
@@ -198,8 +195,8 @@ class Artifacts:
         """Whether each of the rows has the version beside it. A row of -1 has none."""
         found = np.zeros(len(rows), bool)
         is_there = rows >= 0
-        wanted = texts(versions).filter(array(is_there))
-        found[is_there] = numbers(pc.equal(self._texts("version", rows[is_there]), wanted))
+        wanted = pa.array(versions, pa.string()).filter(pa.array(is_there))
+        found[is_there] = pc.equal(self._texts("version", rows[is_there]), wanted).to_numpy()
         return found
 
     def locations(self, rows: Numbers) -> list[str]:
@@ -243,7 +240,7 @@ class Artifacts:
     def _matches(self, locations: Sequence[str]) -> Iterator[tuple[Numbers, Numbers]]:
         """Numbers of locations with rows that lie there, each time one for a location, its last one first."""
         known, rows = self._places
-        listed, wanted = texts(locations), hashes(locations)
+        listed, wanted = pa.array(locations, pa.string()), hashes(locations)
         # In the order of their hashes they are found much faster.
         places = np.argsort(wanted)
         at = np.searchsorted(known, wanted[places], side="right") - 1
@@ -254,7 +251,7 @@ class Artifacts:
             if not len(places):
                 return
             found = rows[at]
-            is_same = numbers(pc.equal(self._texts("location", found), listed.take(array(places))))
+            is_same = pc.equal(self._texts("location", found), listed.take(pa.array(places))).to_numpy()
             yield places[is_same], found[is_same]
             at = at - 1
 
@@ -262,7 +259,8 @@ class Artifacts:
         return taken(self._folded.keys.select([name]), rows).column(0)
 
     def _numbers(self, name: str) -> Numbers:
-        return numbers(self.select([name]).column(0))
+        found: Numbers = self.select([name]).column(0).to_numpy()
+        return found
 
     def _narrowed(self, rows: pa.Table, live: Numbers) -> pa.Table:
         if any(name in NARROWED for name in rows.column_names):
@@ -288,5 +286,5 @@ class _Folded:
 
 def _joined(parts: Sequence[pa.Table], names: Iterable[str]) -> pa.Table:
     if not parts:
-        return pa.Table.from_batches([], pa.schema([SCHEMA.field(name) for name in names]))
+        return pa.schema([SCHEMA.field(name) for name in names]).empty_table()
     return pa.concat_tables(part.replace_schema_metadata(None) for part in parts).unify_dictionaries()

@@ -54,8 +54,6 @@ _ZERO = {pa.int64(): 0, pa.bool_(): False, pa.string(): ""}
 
 
 def as_columns(known: Sequence[KnownArtifact]) -> pa.Table:
-    if not known:
-        return pa.Table.from_batches([], SCHEMA)
     return pa.Table.from_arrays([_column(name, known) for name in SCHEMA.names], schema=SCHEMA)
 
 

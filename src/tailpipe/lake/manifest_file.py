@@ -9,13 +9,11 @@ from datetime import date
 from typing import Any, Protocol, Self
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tailpipe.arrow import np, pa
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.arrow_numbers import array
 from tailpipe.lake.manifest import Failure, Header, KnownArtifact
 from tailpipe.lake.manifest_columns import SCHEMA, SHARED, as_columns, stored_names, typed
 
@@ -68,7 +66,7 @@ class StoredRows:
         groups, which = np.unique(np.searchsorted(starts, indices, side="right") - 1, return_inverse=True)
         starts_read = np.cumsum([0, *(sizes[group] for group in groups)])[:-1]
         rows = self._read(SCHEMA.names, groups.tolist())
-        return rows.take(array(indices - starts[groups][which] + starts_read[which]))
+        return rows.take(pa.array(indices - starts[groups][which] + starts_read[which]))
 
     def _read(self, names: Sequence[str], groups: Sequence[int]) -> pa.Table:
         # One small file: opening it directly takes a third of the time that a dataset of one does.

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from tailpipe.lake.arrow_numbers import Numbers, array, numbers, texts
+from tailpipe.arrow import np, pa, pc
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.manifest import Windows, kept_text, read_kept
 from tailpipe.lake.manifest_columns import microseconds
 from tailpipe.times import merge, without
@@ -23,7 +20,7 @@ KEYS = ("source", "identity", "location", "version")
 NARROWED = ("kept", "rows", "stored", "outside", "rejected", "first", "last")
 _AT_ONCE = 1 << 16
 _MIXER = 0x9E3779B97F4A7C15
-_NEVER = np.iinfo(np.int64).min
+_NEVER = -(1 << 63)
 
 
 def last_rows(keys: pa.Table, place_hashes: Numbers) -> Numbers:
@@ -47,10 +44,10 @@ def _taken_from(batches: Sequence[pa.RecordBatch], starts: Numbers, which: Numbe
     order = np.argsort(number, kind="stable")
     numbers, begins = np.unique(number[order], return_index=True)
     parts = [
-        batches[number].take(array(which[places] - starts[number]))
+        batches[number].take(pa.array(which[places] - starts[number]))
         for number, places in zip(numbers, np.split(order, begins[1:]), strict=True)
     ]
-    return pa.Table.from_batches(parts).take(array(np.argsort(order, kind="stable")))
+    return pa.Table.from_batches(parts).take(pa.array(np.argsort(order, kind="stable")))
 
 
 def text_hashes(texts: pa.ChunkedArray) -> Numbers:
@@ -69,7 +66,7 @@ def shared_codes(column: pa.ChunkedArray) -> tuple[Numbers, list[str]]:
     column = column.unify_dictionaries()
     if column.num_chunks == 0:
         return np.empty(0, np.int64), []
-    codes = np.concatenate([numbers(chunk.indices, -1) for chunk in column.chunks])
+    codes = pa.chunked_array([chunk.indices for chunk in column.chunks]).fill_null(-1).to_numpy()
     return codes, column.chunk(0).dictionary.to_pylist()
 
 
@@ -89,7 +86,7 @@ def without_deleted(rows: pa.Table, is_older: Numbers, deleted: Windows) -> pa.T
     is_bare = is_touched & _is_inside(rows, deleted)
     none = pa.scalar(None, rows.schema.field("first").type)
     changed = {
-        "kept": pa.DictionaryArray.from_arrays(array(after), texts(all_texts)),
+        "kept": pa.DictionaryArray.from_arrays(pa.array(after), pa.array(all_texts)),
         "rows": _where(is_emptied, pc.subtract(rows.column("rows"), rows.column("rejected")), rows, "rows"),
         "rejected": _where(is_emptied, 0, rows, "rejected"),
         "outside": _where(is_bare, pc.add(rows.column("outside"), rows.column("stored")), rows, "outside"),
@@ -101,13 +98,13 @@ def without_deleted(rows: pa.Table, is_older: Numbers, deleted: Windows) -> pa.T
 
 
 def _where(mask: Numbers, values: Any, rows: pa.Table, name: str) -> Any:
-    return pc.if_else(array(mask), values, rows.column(name))
+    return pc.if_else(pa.array(mask), values, rows.column(name))
 
 
 def _is_inside(rows: pa.Table, deleted: Windows) -> Numbers:
     """Whether one of the windows holds the times of all stored rows."""
-    first = numbers(rows.column("first"), _NEVER)
-    last = numbers(rows.column("last"), -(_NEVER + 1))
+    first = rows.column("first").cast(pa.int64()).fill_null(_NEVER).to_numpy()
+    last = rows.column("last").cast(pa.int64()).fill_null(-(_NEVER + 1)).to_numpy()
     found = np.zeros(rows.num_rows, bool)
     for window in merge(deleted):
         start, end = microseconds(window.start), microseconds(window.end)
@@ -118,7 +115,7 @@ def _is_inside(rows: pa.Table, deleted: Windows) -> Numbers:
 def _key_hashes(keys: pa.Table, place_hashes: Numbers) -> Numbers:
     found = place_hashes.copy()
     is_named = keys.column("identity").is_valid()
-    found[numbers(is_named)] = text_hashes(keys.column("identity").filter(is_named))
+    found[is_named.to_numpy()] = text_hashes(keys.column("identity").filter(is_named))
     codes, sources = shared_codes(keys.column("source"))
     mixed = np.array([hash(source) * _MIXER & (1 << 64) - 1 for source in sources], np.uint64)
     return found ^ mixed.view(np.int64)[codes]
@@ -154,7 +151,7 @@ def _named(keys: pa.Table) -> pa.Table:
 def _are_equal(before: pa.Table, after: pa.Table, names: Iterable[str]) -> Numbers:
     found = np.ones(before.num_rows, bool)
     for name in names:
-        found &= numbers(pc.equal(before.column(name), after.column(name)))
+        found &= pc.equal(before.column(name), after.column(name)).to_numpy()
     return found
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from tailpipe.lake.arrow_numbers import Numbers, numbers
+from tailpipe.arrow import np, pa
+from tailpipe.lake.columns import Numbers
 from tailpipe.lake.manifest import read_kept
 from tailpipe.lake.manifest_columns import microseconds
 from tailpipe.lake.row_folding import shared_codes
@@ -28,11 +27,11 @@ def _codes(facts: pa.Table) -> Iterator[Numbers]:
         yield shared_codes(facts.column(name))[0]
     yield _is_within(facts)
     for name in ("oldest", "newest"):
-        hours = numbers(facts.column(name)) // _HOUR
-        yield np.where(numbers(facts.column(name).is_null()), hours.min(initial=0) - 1, hours)
+        hours = _moments(facts, name, 0) // _HOUR
+        yield np.where(facts.column(name).is_null().to_numpy(), hours.min(initial=0) - 1, hours)
     for name in ("filtered", "stored", "outside", "rejected"):
-        yield numbers(facts.column(name)) > 0
-    yield numbers(facts.column("is_gone"))
+        yield facts.column(name).to_numpy() > 0
+    yield facts.column("is_gone").to_numpy()
 
 
 def _is_within(facts: pa.Table) -> Numbers:
@@ -41,9 +40,13 @@ def _is_within(facts: pa.Table) -> Numbers:
     firsts = [windows[0] if (windows := read_kept(text)) else None for text in texts]
     starts = np.array([microseconds(window.start) if window else _MANY for window in firsts], np.int64)
     ends = np.array([microseconds(window.end) if window else -_MANY for window in firsts], np.int64)
-    is_after: Numbers = numbers(facts.column("oldest"), -_MANY) >= starts[codes]
-    is_before: Numbers = numbers(facts.column("newest"), _MANY) < ends[codes]
+    is_after: Numbers = _moments(facts, "oldest", -_MANY) >= starts[codes]
+    is_before: Numbers = _moments(facts, "newest", _MANY) < ends[codes]
     return is_after & is_before
+
+
+def _moments(facts: pa.Table, name: str, missing: int) -> Any:
+    return facts.column(name).cast(pa.int64()).fill_null(missing).to_numpy()
 
 
 def _groups(columns: Iterable[Numbers], count: int) -> list[Numbers]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import pyarrow as pa
-import pyarrow.compute as pc
+import msgspec
 
+from tailpipe.arrow import pa, pc
 from tailpipe.lake.address import Lake
 from tailpipe.lake.history import all_names, partition_versions, read_manifests
 from tailpipe.lake.manifest import Header, RunReport, read_windows
@@ -87,27 +87,8 @@ def _kind(headers: Sequence[Header], report: RunReport | None) -> str:
 
 
 def _reported(header: Header, kind: str, report: RunReport) -> Run:
-    return Run(
-        run=header.run,
-        partition=header.partition,
-        kind=kind,
-        status=FAILED if report.failed else DONE,
-        started_at=report.started_at,
-        finished_at=report.finished_at,
-        engine=report.engine,
-        window_from=report.window_from,
-        window_to=report.window_to,
-        sources=report.sources,
-        is_overwrite=report.is_overwrite,
-        units=report.units,
-        failed=report.failed,
-        artifacts=report.artifacts,
-        size_bytes=report.size_bytes,
-        rows=report.rows,
-        stored=report.stored,
-        filtered=report.filtered,
-        rejected=report.rejected,
-    )
+    status = FAILED if report.failed else DONE
+    return Run(header.run, header.partition, kind, status, **msgspec.structs.asdict(report))
 
 
 def _instant(headers: Sequence[Header], kind: str) -> Run:

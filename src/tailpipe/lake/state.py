@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-import pyarrow.compute as pc
-
-from tailpipe.lake.arrow_numbers import texts
+from tailpipe.arrow import pa, pc
 from tailpipe.lake.extent import lacking
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, Header, RunReport, Windows, read_windows
@@ -135,7 +133,7 @@ def _locations_in(rows: Rows, failures: Iterable[Failure]) -> set[str]:
     if not wanted or not rows.num_rows:
         return set()
     locations = rows.select(["location"]).column(0)
-    return set(locations.filter(pc.is_in(locations, texts(wanted))).to_pylist())
+    return set(locations.filter(pc.is_in(locations, pa.array(wanted, pa.string()))).to_pylist())
 
 
 def _touches(windows: Windows, failure: Failure) -> bool:
