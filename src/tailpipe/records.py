@@ -139,16 +139,13 @@ def record_schema() -> pa.Schema:
 
 
 def record_batch(columns: Mapping[str, Any]) -> pa.RecordBatch:
-    """Columns that are missing or None are null for all records."""
+    """Texts that are missing or None are null for all records."""
     import pyarrow as pa
 
-    count = len(columns["raw"])
-    arrays = [columns.get(field.name) for field in record_schema()]
-    filled = [
-        pa.nulls(count, field.type) if array is None else array
-        for field, array in zip(record_schema(), arrays, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(filled, schema=record_schema())
+    nothing = pa.nulls(len(columns["raw"]), pa.string())
+    found = map(columns.get, _COLUMNS)
+    arrays = [nothing if array is None else array for array in found]
+    return pa.RecordBatch.from_arrays(arrays, schema=record_schema())
 
 
 def closing_rows(closings: Mapping[int, Closing]) -> pa.RecordBatch:

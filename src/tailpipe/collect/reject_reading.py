@@ -80,7 +80,7 @@ class RejectJob:
         slots = self.choice.slots_of(rejects)
         chosen = rejects.filter(slots.is_valid())
         raw = _array(chosen.column("raw"))
-        cut = self.format.cut_again(raw, _array(chosen.column("position")))
+        cut = self.format.settled(self.format.cut_again(raw, _array(chosen.column("position"))))
         places = {"artifact": slots.drop_null(), "entry": _array(chosen.column("entry"))}
         records = record_batch(vars(cut) | places)
         share = max(1, -(-raw.nbytes // BATCH_BYTES))

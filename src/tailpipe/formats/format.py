@@ -76,6 +76,10 @@ class Format(ABC):
 
         return Cut(raw, position, pa.nulls(len(raw), pa.string()))
 
+    def settled(self, cut: Cut) -> Cut:
+        """Records of any number of files, ready for the engine. Closing rows among them stay as they are."""
+        return cut
+
     @abstractmethod
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         """The fields records have, judged by the first bytes of a file where the definition is open."""
@@ -94,7 +98,7 @@ class Format(ABC):
         return self
 
     def with_members(self, wanted: Wanted) -> Self:
-        """Tells what is read of each record, by the names that tables use; `cut` may set the rest aside as `extra`."""
+        """Tells what is read of each record, by the names that tables use; `settled` may set the rest aside."""
         return self
 
     def expecting(self, read: Iterable[str], mentioned: Iterable[str]) -> Self:

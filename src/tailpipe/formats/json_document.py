@@ -58,13 +58,15 @@ class JsonDocument(Format):
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         document = valid_utf8(_whole(chunks))
         try:
-            cuts = _batches(self._records(document))
+            return _batches(self._records(document))
         except (msgspec.DecodeError, RecursionError) as error:
-            cuts = self._rejected(document, error)
-        return (settle_records(cut, self.wanted) for cut in cuts)
+            return self._rejected(document, error)
 
     def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
-        return settle_records(Cut(raw, position, object_reasons(raw)), self.wanted)
+        return Cut(raw, position, object_reasons(raw))
+
+    def settled(self, cut: Cut) -> Cut:
+        return settle_records(cut, self.wanted)
 
     def _records(self, document: bytes) -> list[msgspec.Raw]:
         return _records_at(document, self.records) if self.records else _members(document)

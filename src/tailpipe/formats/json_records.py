@@ -35,7 +35,7 @@ class _AnyObject(msgspec.Struct, gc=False):
 
 
 def settled(cut: Cut, wanted: Wanted | None) -> Cut:
-    """The cut with rewritten records and what was set aside of them. Records that are rejected stay as they are."""
+    """The cut with rewritten records and what was set aside of them. Closing rows and rejected records stay."""
     if wanted is None or not (is_odd := _is_odd(cut, wanted)).any():
         return cut
     mask = pa.array(is_odd)
@@ -53,7 +53,7 @@ def settled(cut: Cut, wanted: Wanted | None) -> Cut:
 
 
 def _is_odd(cut: Cut, wanted: Wanted) -> Flags:
-    is_good = cut.reason.is_null().to_numpy(zero_copy_only=False)
+    is_good = cut.reason.is_null().to_numpy(zero_copy_only=False) & (cut.position.to_numpy() > 0)
     if not is_good.any():
         return np.zeros(len(is_good), dtype=bool)
     raw = cut.raw if is_good.all() else cut.raw.filter(pa.array(is_good))

@@ -44,10 +44,13 @@ class JsonLines(Format):
         decoder = msgspec.json.Decoder(msgspec.Raw)
         for lines in cut_lines(chunks):
             is_good = _all_objects(lines.raw, decoder)
-            yield settle_records(lines if is_good else _checked_one_by_one(lines, decoder), self.wanted)
+            yield lines if is_good else _checked_one_by_one(lines, decoder)
 
     def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
-        return settle_records(Cut(raw, position, object_reasons(raw)), self.wanted)
+        return Cut(raw, position, object_reasons(raw))
+
+    def settled(self, cut: Cut) -> Cut:
+        return settle_records(cut, self.wanted)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         cuts = self.cut(iter([sample]))

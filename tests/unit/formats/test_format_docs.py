@@ -61,5 +61,6 @@ def test_a_format_says_what_it_must_and_inherits_the_rest() -> None:
         {},
     )
     assert made.with_fields(["a"]).with_members(Wanted()).expecting((), ()) == made
+    assert made.settled(made.cut_again(pa.array(["x"]), pa.array([1]))).raw.to_pylist() == ["x"]
     again = made.cut_again(pa.array(["x", "y"]), pa.array([1, 2]))
     assert (again.raw.to_pylist(), again.reason.to_pylist(), again.code) == (["x", "y"], [None, None], None)

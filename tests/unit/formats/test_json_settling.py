@@ -14,6 +14,7 @@ from tailpipe.formats.json_numbers import is_kept, is_respelled
 from tailpipe.formats.json_text import compact, lone_surrogates
 from tailpipe.formats.jsonl import JsonLines
 from tailpipe.formats.members import JSON, LIST, MAP, STRUCT, Wanted
+from tailpipe.records import CLOSING_POSITION
 
 KEPT = (
     "0",
@@ -46,7 +47,8 @@ WANTED = Wanted(
 
 def cut_lines(*lines: str) -> list[Cut]:
     data = "".join(f"{line}\n" for line in lines).encode()
-    return list(JsonLines().with_members(WANTED).cut(iter([data])))
+    format = JsonLines().with_members(WANTED)
+    return [format.settled(cut) for cut in format.cut(iter([data]))]
 
 
 def settled(line: str) -> tuple[str, str | None, str | None]:
@@ -130,7 +132,8 @@ def test_rejected_records_tell_the_true_reason(line: str, reason: str) -> None:
 def test_half_a_surrogate_pair_costs_its_record_of_a_document() -> None:
     records = ['{"a":"x"}', '{"a":"\\ud800 \\ud83d\\ude00","b":"\\udfff"}', '{"a":"\\ud83d\\ude00"}']
     document = f'{{"Records":[{",".join(records)}]}}'.encode()
-    (cut,) = JsonDocument(records="Records").with_members(WANTED).cut(iter([document]))
+    format = JsonDocument(records="Records").with_members(WANTED)
+    (cut,) = map(format.settled, format.cut(iter([document])))
     assert cut.raw.to_pylist() == records
     assert [reason is None for reason in cut.reason.to_pylist()] == [True, False, True]
 
@@ -154,6 +157,19 @@ def test_compact_text_is_the_same_value(text: str) -> None:
 def test_a_name_in_a_map_that_one_engine_cannot_read_is_rejected() -> None:
     wanted = Wanted(STRUCT, (("m", Wanted(MAP, item=Wanted())),))
     lines = [f'{{"m":{{"{"x" * length}":1}}}}\n' for length in (50_000, 50_001)]
-    (cut,) = JsonLines().with_members(wanted).cut(iter(["".join(lines).encode()]))
+    format = JsonLines().with_members(wanted)
+    (cut,) = map(format.settled, format.cut(iter(["".join(lines).encode()])))
     assert cut.reason.to_pylist() == [None, f"m has a name over 50,000 bytes: {'x' * 200}"]
     assert cut.original[1].as_py() == lines[1].rstrip()
+
+
+def test_closing_rows_and_rejects_among_records_stay_as_they_are() -> None:
+    texts = ['{"a":1e400,"other":1}', '{"rows":1e400}', "{", '{"a":2}']
+    reasons = [None, None, "JSON ends in the middle", None]
+    cut = Cut(pa.array(texts), pa.array([1, CLOSING_POSITION, 2, 3]), pa.array(reasons, pa.string()))
+    settled = JsonLines().with_members(WANTED).settled(cut)
+    assert settled.raw.to_pylist()[1:3] == texts[1:3]
+    assert settled.raw.to_pylist()[0] != texts[0]
+    assert settled.original is not None
+    assert settled.original.to_pylist()[:3] == [texts[0], None, None]
+    assert settled.reason.to_pylist()[1:3] == reasons[1:3]

@@ -106,7 +106,7 @@ def test_records_that_were_split_early_stay_good() -> None:
 
 def rejects_of(format: Format, data: bytes) -> list[tuple[str, str]]:
     """The code and the reason of each reject."""
-    cuts: list[Cut] = list(format.cut(iter([data])))
+    cuts: list[Cut] = [format.settled(cut) for cut in format.cut(iter([data]))]
     pairs = [
         pair for cut in cuts for pair in zip(codes_of(cut).to_pylist(), cut.reason.to_pylist(), strict=True)
     ]
