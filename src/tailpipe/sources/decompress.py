@@ -10,20 +10,23 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO, cast
 
+import zstandard
 from isal import igzip_lib
 
-from tailpipe.arrow import pa
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.text import KEPT_BYTES
-from tailpipe.sources.zstd_frames import FrameCutter, starts_frame
 
 CHUNK_BYTES = 1024 * 1024
 MAGIC_BYTES = 262
+# A few bytes of zstd may stand for 32 KiB each: then it gets fewer at a time.
+_ZSTD_INPUT_BYTES, _DENSE_INPUT_BYTES = 1024, 64
 
 _MAGICS: dict[str, tuple[bytes, ...]] = {
     "gzip": (b"\x1f\x8b",),
     "bzip2": (b"BZh",),
     "xz": (b"\xfd7zXZ\x00",),
+    # A frame, and frames to skip: pzstd writes one before each of its frames.
+    "zstd": (b"\x28\xb5\x2f\xfd", *(bytes((first, 0x2A, 0x4D, 0x18)) for first in range(0x50, 0x60))),
     # One that holds entries, an empty one, and a part of several.
     "zip": (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"),
 }
@@ -45,7 +48,6 @@ class ChunkReader(io.RawIOBase):
         super().__init__()
         self._chunks = chunks
         self._rest = memoryview(b"")
-        self.read_bytes = 0
 
     def readable(self) -> bool:
         return True
@@ -59,7 +61,6 @@ class ChunkReader(io.RawIOBase):
         count = min(len(buffer), len(self._rest))
         buffer[:count] = self._rest[:count]
         self._rest = self._rest[count:]
-        self.read_bytes += count
         return count
 
 
@@ -98,8 +99,6 @@ def kind_of(head: bytes, name: str) -> str | None:
     for kind, magics in _MAGICS.items():
         if head.startswith(magics):
             return kind
-    if len(head) >= 4 and starts_frame(head[:4]):
-        return "zstd"
     if _is_tar(head):
         return "tar"
     expected = next((kind for end, kind in _EXTENSIONS.items() if name.lower().endswith(end)), None)
@@ -124,30 +123,63 @@ class Trailing:
             self.size_bytes += len(chunk)
 
 
-def expand(kind: str, chunks: Iterator[bytes], name: str, trailing: Trailing) -> Iterator[bytes]:
-    """Plain chunks of at most CHUNK_BYTES, whatever the ratio of compression."""
-    if kind == "zstd":
-        return _expand_zstd(chunks, name, trailing)
-    return _expand_members(chunks, kind, name, trailing)
+class _ZstdDecoder:
+    """One frame, read like `bz2.BZ2Decompressor`. The library has no limit for what it gives, so it gets little."""
+
+    def __init__(self) -> None:
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._input = memoryview(b"")
+        self._input_bytes = _DENSE_INPUT_BYTES
+        self._output = b""
+
+    def decompress(self, data: bytes, limit_bytes: int) -> bytes:
+        self._input = memoryview(data) if data else self._input
+        parts, size_bytes = [self._output], len(self._output)
+        while size_bytes < limit_bytes and self._input and not self._frame.eof:
+            parts.append(self._frame.decompress(self._input[: self._input_bytes]))
+            self._input = self._input[self._input_bytes :]
+            is_dense = len(parts[-1]) > limit_bytes // 16
+            self._input_bytes = _DENSE_INPUT_BYTES if is_dense else _ZSTD_INPUT_BYTES
+            size_bytes += len(parts[-1])
+        plain = b"".join(parts)
+        self._output = plain[limit_bytes:]
+        return plain[:limit_bytes]
+
+    @property
+    def eof(self) -> bool:
+        return self._frame.eof and not self._output
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._input and not self._output
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._frame.unused_data + self._input
 
 
 _DECODERS: dict[str, Callable[[], Any]] = {
     "gzip": lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
     "bzip2": bz2.BZ2Decompressor,
     "xz": lzma.LZMADecompressor,
+    "zstd": _ZstdDecoder,
 }
 _DECODE_ERRORS: tuple[type[Exception], ...] = (
     cast(type[Exception], igzip_lib.IsalError),
     lzma.LZMAError,
+    zstandard.ZstdError,
     OSError,
     EOFError,
     ValueError,
 )
 
 
-def _expand_members(chunks: Iterator[bytes], kind: str, name: str, trailing: Trailing) -> Iterator[bytes]:
-    """Members may follow each other, and zeros may follow the last: tapes and block devices pad with them."""
-    (magic,) = _MAGICS[kind]
+def expand(kind: str, chunks: Iterator[bytes], name: str, trailing: Trailing) -> Iterator[bytes]:
+    """Plain chunks of at most CHUNK_BYTES, whatever the ratio of compression.
+
+    Members may follow each other, and zeros may follow the last: tapes and block devices pad with them.
+    """
+    magics = _MAGICS[kind]
     decoder: Any = None
     held = b""
     read_bytes = 0
@@ -158,10 +190,10 @@ def _expand_members(chunks: Iterator[bytes], kind: str, name: str, trailing: Tra
         while True:
             if decoder is None:
                 data = data.lstrip(b"\x00")
-                if len(data) < len(magic) and magic.startswith(data):
+                if any(len(data) < len(magic) and magic.startswith(data) for magic in magics):
                     held = data
                     break
-                if not data.startswith(magic):
+                if not data.startswith(magics):
                     trailing.see(chain((data,), chunks))
                     return
                 decoder = _DECODERS[kind]()
@@ -181,19 +213,3 @@ def _expand_members(chunks: Iterator[bytes], kind: str, name: str, trailing: Tra
                 data = b""
     if decoder is not None or held:
         raise ArtifactError(f"{name}: {kind} stream ends after {read_bytes:,} bytes")
-
-
-def _expand_zstd(chunks: Iterator[bytes], name: str, trailing: Trailing) -> Iterator[bytes]:
-    cutter = FrameCutter(chunks)
-    reader = ChunkReader(cutter.frames())
-    try:
-        with pa.CompressedInputStream(pa.PythonFile(reader, mode="r"), "zstd") as stream:
-            while plain := stream.read(CHUNK_BYTES):
-                yield plain
-    except OSError as error:
-        if "runcated" in str(error):
-            raise ArtifactError(f"{name}: zstd stream ends after {reader.read_bytes:,} bytes") from error
-        raise ArtifactError(
-            f"{name}: zstd data is broken within the first {reader.read_bytes:,} bytes: {error}"
-        ) from error
-    trailing.see(cutter.rest)

@@ -1,5 +1,7 @@
 """AWS CloudTrail: one row per API call, sign-in or service event."""
 
+from typing import Any
+
 from tailpipe.tables.table import Column, Table, struct_column
 
 # Of each ARN, split at its colons: the ARN, the account in it, and the plain name of a bucket, instance or volume.
@@ -13,258 +15,158 @@ _AKAS_OF_ARN = """
     ))
 """
 
+
+def _column(name: str, description: str, type_: str = "varchar", **other: Any) -> Column:
+    return Column(name, type_, **{"source": _in_record(name), "description": description, **other})
+
+
+def _struct(name: str, description: str, *members: Column) -> Column:
+    return struct_column(name, *members, source=_in_record(name), description=description)
+
+
+def _in_record(name: str) -> str:
+    """`event_name` is `eventName` there."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
 TABLE = Table(
     name="aws_cloudtrail_log",
     description="AWS CloudTrail events.",
     columns=(
-        Column(
+        _column(
             "additional_event_data",
+            "What the service adds about the event beyond request and response.",
             "json",
-            source="additionalEventData",
-            description="What the service adds about the event beyond request and response.",
         ),
-        Column("api_version", source="apiVersion", description="Version of the API that was called."),
-        Column(
-            "aws_region",
-            source="awsRegion",
-            default="",
-            description="Region that the request was made to, such as us-east-1.",
+        _column("api_version", "Version of the API that was called."),
+        _column("aws_region", "Region that the request was made to, such as us-east-1.", default=""),
+        _column("edge_device_details", "Edge device that the request was meant for.", "json"),
+        _column("error_code", "Error that the service answered with, such as AccessDenied; null if none."),
+        _column("error_message", "The error in words; null if there was none."),
+        _column(
+            "event_category", "Kind of event: Management, Data, NetworkActivity or Insight.", null_if=("",)
         ),
-        Column(
-            "edge_device_details",
-            "json",
-            source="edgeDeviceDetails",
-            description="Edge device that the request was meant for.",
-        ),
-        Column(
-            "error_code",
-            source="errorCode",
-            description="Error that the service answered with, such as AccessDenied; null if none.",
-        ),
-        Column(
-            "error_message", source="errorMessage", description="The error in words; null if there was none."
-        ),
-        Column(
-            "event_category",
-            source="eventCategory",
-            null_if=("",),
-            description="Kind of event: Management, Data, NetworkActivity or Insight.",
-        ),
-        Column(
-            "event_id", source="eventID", default="", description="Identifier that CloudTrail gave the event."
-        ),
-        Column(
-            "event_name",
-            source="eventName",
-            default="",
-            description="Action that was requested, such as RunInstances or ConsoleLogin.",
-        ),
-        Column(
-            "event_source",
-            source="eventSource",
-            default="",
-            description="Service that was asked, such as s3.amazonaws.com.",
-        ),
-        Column(
-            "event_time", "timestamp", source="eventTime", description="When the request was completed, UTC."
-        ),
-        Column(
+        _column("event_id", "Identifier that CloudTrail gave the event.", source="eventID", default=""),
+        _column("event_name", "Action that was requested, such as RunInstances or ConsoleLogin.", default=""),
+        _column("event_source", "Service that was asked, such as s3.amazonaws.com.", default=""),
+        _column("event_time", "When the request was completed, UTC.", "timestamp"),
+        _column(
             "event_type",
-            source="eventType",
+            "How the event came about, such as AwsApiCall, AwsServiceEvent or AwsConsoleSignIn.",
             default="",
-            description="How the event came about, such as AwsApiCall, AwsServiceEvent or AwsConsoleSignIn.",
         ),
-        Column(
-            "event_version",
-            source="eventVersion",
-            default="",
-            description="Version of CloudTrail's record format.",
-        ),
-        Column(
+        _column("event_version", "Version of CloudTrail's record format.", default=""),
+        _column(
             "management_event",
+            "Whether it is a management event, one that concerns resources themselves.",
             "boolean",
-            source="managementEvent",
-            description="Whether it is a management event, one that concerns resources themselves.",
         ),
-        Column(
-            "read_only",
-            "boolean",
-            source="readOnly",
-            description="Whether the action only reads and changes nothing.",
-        ),
-        Column(
+        _column("read_only", "Whether the action only reads and changes nothing.", "boolean"),
+        _column(
             "recipient_account_id",
-            source="recipientAccountId",
+            "Account whose trail got the event; not always the caller's.",
             null_if=("",),
-            description="Account whose trail got the event; not always the caller's.",
         ),
-        Column(
-            "request_id",
-            source="requestID",
-            description="Identifier that the called service gave the request.",
-        ),
-        Column(
-            "request_parameters",
-            "json",
-            source="requestParameters",
-            description="Parameters of the request; their names depend on the action.",
-        ),
-        Column(
+        _column("request_id", "Identifier that the called service gave the request.", source="requestID"),
+        _column("request_parameters", "Parameters of the request; their names depend on the action.", "json"),
+        _column(
             "resources",
+            "List of the resources that were used: accountId, ARN and type of each, and what else it says.",
             "json",
-            description="List of the resources that were used: accountId, ARN and type of each, and what else it says.",
         ),
-        Column(
+        _column(
             "response_elements",
+            "The service's answer, recorded mostly for actions that make changes.",
             "json",
-            source="responseElements",
-            description="The service's answer, recorded mostly for actions that make changes.",
         ),
-        Column(
-            "service_event_details",
-            "json",
-            source="serviceEventDetails",
-            description="What set off an event of the service itself, and its result.",
+        _column(
+            "service_event_details", "What set off an event of the service itself, and its result.", "json"
         ),
-        Column(
+        _column(
             "session_credential_from_console",
-            source="sessionCredentialFromConsole",
-            description='"true" if the request came from a console session; otherwise null.',
+            '"true" if the request came from a console session; otherwise null.',
         ),
-        Column(
+        _column(
             "shared_event_id",
+            "The same for the copies of one event that several accounts receive.",
             source="sharedEventID",
-            description="The same for the copies of one event that several accounts receive.",
         ),
-        Column(
+        _column(
             "source_ip_address",
+            "Address the request came from; a DNS name if an AWS service made it.",
             source="sourceIPAddress",
-            description="Address the request came from; a DNS name if an AWS service made it.",
         ),
-        struct_column(
+        _struct(
             "tls_details",
-            Column("cipher_suite", source="cipherSuite", description="Cipher suite of the connection."),
-            Column(
+            "TLS connection that the request came over.",
+            _column("cipher_suite", "Cipher suite of the connection."),
+            _column(
                 "client_provided_host_header",
-                source="clientProvidedHostHeader",
-                description="Host name that the client called, usually the service's endpoint.",
+                "Host name that the client called, usually the service's endpoint.",
             ),
-            Column(
-                "tls_version",
-                source="tlsVersion",
-                description="TLS version of the connection, such as TLSv1.3.",
-            ),
-            source="tlsDetails",
-            description="TLS connection that the request came over.",
+            _column("tls_version", "TLS version of the connection, such as TLSv1.3."),
         ),
-        Column(
-            "user_agent",
-            source="userAgent",
-            description="Program that made the request, such as an SDK, the AWS CLI or a browser.",
-        ),
-        struct_column(
+        _column("user_agent", "Program that made the request, such as an SDK, the AWS CLI or a browser."),
+        _struct(
             "user_identity",
-            Column(
-                "access_key_id",
-                source="accessKeyId",
-                description="Access key that signed the request: AKIA… is long-term, ASIA… temporary.",
+            "Who made the request.",
+            _column(
+                "access_key_id", "Access key that signed the request: AKIA… is long-term, ASIA… temporary."
             ),
-            Column(
-                "account_id",
-                source="accountId",
-                description="Account that the identity's permissions come from.",
-            ),
-            Column("arn", description="ARN of the identity that made the request."),
-            Column(
-                "identity_provider",
-                source="identityProvider",
-                description="Outside identity provider of a SAML or web identity user.",
-            ),
-            Column(
-                "invoked_by",
-                source="invokedBy",
-                description="AWS service that made the request, for itself or on someone's behalf.",
-            ),
-            Column(
+            _column("account_id", "Account that the identity's permissions come from."),
+            _column("arn", "ARN of the identity that made the request."),
+            _column("identity_provider", "Outside identity provider of a SAML or web identity user."),
+            _column("invoked_by", "AWS service that made the request, for itself or on someone's behalf."),
+            _column(
                 "principal_id",
-                source="principalId",
-                description="Unique identifier of the identity; an assumed role's ends with the session name.",
+                "Unique identifier of the identity; an assumed role's ends with the session name.",
             ),
-            struct_column(
+            _struct(
                 "session_context",
-                struct_column(
+                "Session of a request with temporary credentials.",
+                _struct(
                     "attributes",
-                    Column(
+                    "How and when the temporary credentials were obtained.",
+                    _column(
                         "creation_date",
+                        "When the credentials were issued, in milliseconds since 1970, UTC.",
                         "bigint",
-                        source="creationDate",
                         expression="unix_millis(try_cast($ AS timestamp))",
-                        description="When the credentials were issued, in milliseconds since 1970, UTC.",
                     ),
-                    Column(
-                        "mfa_authenticated",
-                        source="mfaAuthenticated",
-                        description='"true" if MFA was used to get the credentials.',
-                    ),
-                    description="How and when the temporary credentials were obtained.",
+                    _column("mfa_authenticated", '"true" if MFA was used to get the credentials.'),
                 ),
-                Column(
+                _column(
                     "ec2_role_delivery",
-                    source="ec2RoleDelivery",
-                    description="Version of the EC2 instance metadata service that gave out the credentials.",
+                    "Version of the EC2 instance metadata service that gave out the credentials.",
                 ),
-                struct_column(
+                _struct(
                     "session_issuer",
-                    Column("account_id", source="accountId", description="Account of the issuing identity."),
-                    Column(
-                        "arn", description="ARN of the issuing identity, such as the role that was assumed."
-                    ),
-                    Column(
-                        "principal_id",
-                        source="principalId",
-                        description="Unique identifier of the issuing identity.",
-                    ),
-                    Column("type", description="Kind of issuing identity: Root, IAMUser or Role."),
-                    Column("user_name", source="userName", description="Name of the issuing user or role."),
-                    source="sessionIssuer",
-                    description="User or role that the temporary credentials came from.",
+                    "User or role that the temporary credentials came from.",
+                    _column("account_id", "Account of the issuing identity."),
+                    _column("arn", "ARN of the issuing identity, such as the role that was assumed."),
+                    _column("principal_id", "Unique identifier of the issuing identity."),
+                    _column("type", "Kind of issuing identity: Root, IAMUser or Role."),
+                    _column("user_name", "Name of the issuing user or role."),
                 ),
-                struct_column(
+                _struct(
                     "web_id_federation_data",
-                    Column(
-                        "attributes",
-                        "json",
-                        description="Application and user identifiers that the provider reports.",
+                    "Web identity federation behind the session.",
+                    _column(
+                        "attributes", "Application and user identifiers that the provider reports.", "json"
                     ),
-                    Column(
-                        "federated_provider",
-                        source="federatedProvider",
-                        description="Identity provider that signed the user in, by name or ARN.",
+                    _column(
+                        "federated_provider", "Identity provider that signed the user in, by name or ARN."
                     ),
-                    source="webIdFederationData",
-                    description="Web identity federation behind the session.",
                 ),
-                source="sessionContext",
-                description="Session of a request with temporary credentials.",
             ),
-            Column(
-                "type",
-                default="",
-                description="Kind of identity, such as Root, IAMUser, AssumedRole or AWSService.",
+            _column(
+                "type", "Kind of identity, such as Root, IAMUser, AssumedRole or AWSService.", default=""
             ),
-            Column(
-                "user_name",
-                source="userName",
-                description="Name of the identity where it has one, such as an IAM user's.",
-            ),
-            source="userIdentity",
-            description="Who made the request.",
+            _column("user_name", "Name of the identity where it has one, such as an IAM user's."),
         ),
-        Column(
-            "vpc_endpoint_id",
-            source="vpcEndpointId",
-            null_if=("",),
-            description="VPC endpoint that the request went through; null if none.",
+        _column(
+            "vpc_endpoint_id", "VPC endpoint that the request went through; null if none.", null_if=("",)
         ),
     ),
     standard={
