@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tailpipe.config.language.syntax import Attribute, Block, Body, Broken
+from tailpipe.config.language.syntax import (
+    Attribute,
+    Block,
+    Body,
+    Broken,
+    Expression,
+    ListOf,
+    Literal,
+    Name,
+    ObjectOf,
+)
 from tailpipe.config.report import Report
 from tailpipe.errors import Position
 from tailpipe.suggest import near_or_all
@@ -25,6 +35,7 @@ _LABELS = {
     "variable": (1, 1, 'variable "name" { … }'),
     "locals": (0, 0, "locals { … }"),
 }
+_WITH_FORMATS = ("table", "source", "partition")
 # Tables and partitions are folders, whose names may have 255 bytes on most file systems.
 _LONGEST_NAME_BYTES = 200
 _NAME = re.compile(r"\w([\w -]*[\w-])?")
@@ -69,9 +80,8 @@ def declare(files: Iterable[tuple[int, Body]], report: Report) -> Declarations:
             message = f'argument "{attribute.name}" stands outside any block'
             report.error(attribute.position, message, "put it into a block, or into `locals { … }`")
         for block in body.blocks:
-            _declare_block(
-                replace(block, type=_OLDER_SPELLINGS.get(block.type, block.type)), layer, declarations, report
-            )
+            spelled = replace(block, type=_OLDER_SPELLINGS.get(block.type, block.type))
+            _declare_block(_with_bare_names(spelled), layer, declarations, report)
     _merge_locals(declarations, report)
     return declarations
 
@@ -98,6 +108,37 @@ def _declare_block(block: Block, layer: int, declarations: Declarations, report:
     declarations.blocks[block.type].append(Declared(block, layer))
 
 
+def _with_bare_names(block: Block) -> Block:
+    """`fields = [ timestamp, src_ip ]` means the names themselves, in a format and in one that is written in place."""
+
+    def meant(attribute: Attribute) -> Attribute:
+        if block.type == "format" and attribute.name == "fields":
+            return replace(attribute, value=_with_literals(attribute.value))
+        if block.type in _WITH_FORMATS and attribute.name in ("format", "source_format"):
+            return replace(attribute, value=_with_literal_fields(attribute.value))
+        return attribute
+
+    attributes, blocks = map(meant, block.attributes), map(_with_bare_names, block.blocks)
+    return replace(block, attributes=tuple(attributes), blocks=tuple(blocks))
+
+
+def _with_literals(fields: Expression) -> Expression:
+    if not isinstance(fields, ListOf):
+        return fields
+    items = (Literal(item.position, item.name) if isinstance(item, Name) else item for item in fields.items)
+    return ListOf(fields.position, tuple(items))
+
+
+def _with_literal_fields(format_: Expression) -> Expression:
+    if not isinstance(format_, ObjectOf):
+        return format_
+    items = (
+        (key, _with_literals(value)) if isinstance(key, Literal) and key.value == "fields" else (key, value)
+        for key, value in format_.items
+    )
+    return ObjectOf(format_.position, tuple(items))
+
+
 def _count(number: int) -> str:
     return {0: "no label", 1: "1 label"}.get(number, f"{number} labels")
 
@@ -110,6 +151,22 @@ def check_labels(block: Block, report: Report) -> None:
         elif len(label.text.encode(errors="replace")) > _LONGEST_NAME_BYTES:
             message = f"the name of a {block.type} has more than {_LONGEST_NAME_BYTES} bytes"
             report.error(label.position, message, "it becomes the name of a folder: give it a shorter one")
+
+
+def identified(
+    kind: str,
+    declared: Iterable[Declared],
+    key_of: Callable[[Block], tuple[str, str] | None],
+    report: Report,
+) -> dict[tuple[str, str], Block]:
+    """Blocks by the keys that they have though their labels may say less; those without a key are left out."""
+    keys: list[tuple[tuple[str, str], Declared]] = []
+    for each in declared:
+        with report.reading(kind, each.labels):
+            key = key_of(each.block)
+        if key:
+            keys.append((key, each))
+    return unique(kind, keys, report)
 
 
 def unique(kind: str, declared: Sequence[tuple[Key, Declared]], report: Report) -> dict[Key, Block]:

@@ -27,12 +27,12 @@ def load(
     from tailpipe.config.declarations import declare
     from tailpipe.config.read import read_files
     from tailpipe.config.report import Report, in_order
-    from tailpipe.config.resolve import Given, resolve
+    from tailpipe.config.resolve import resolve
 
     files = config_files(directories)
     report = Report()
     declarations = declare(read_files(files, report), report)
-    config = resolve(declarations, catalog, Given(environment, now), report)
+    config = resolve(declarations, catalog, environment, now, report)
     return replace(
         config,
         files=tuple(str(path) for _, path in files),

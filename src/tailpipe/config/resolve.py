@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from tailpipe.config.blocks.arguments import BlockReader
 from tailpipe.config.blocks.connection import IMPLICIT_NAME, read_connections
-from tailpipe.config.blocks.format import identify_formats, implicit_formats, read_formats
+from tailpipe.config.blocks.format import FormatReader, identify_formats, implicit_formats, read_formats
 from tailpipe.config.blocks.partition import PartitionReader, identify_partitions
 from tailpipe.config.blocks.source import SourceReader
 from tailpipe.config.blocks.table import read_tables
@@ -17,8 +16,6 @@ from tailpipe.config.blocks.variable import check_variables
 from tailpipe.config.blocks.workspace import check_plugins, read_workspaces
 from tailpipe.config.declarations import Declarations
 from tailpipe.config.language.evaluate import Evaluator
-from tailpipe.config.language.limits import Budget
-from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import Catalog
 from tailpipe.config.scope import GlobalScope
@@ -29,15 +26,13 @@ Key = TypeVar("Key", str, tuple[str, str])
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
-class Given:
-    """What comes from outside the files."""
-
-    environment: Mapping[str, str]
-    now: datetime
-
-
-def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: Report) -> Config:
+def resolve(
+    declarations: Declarations,
+    catalog: Catalog,
+    environment: Mapping[str, str],
+    now: datetime,
+    report: Report,
+) -> Config:
     blocks = {kind: declarations.unique(kind, report) for kind in ("connection", "source", "table")}
     settings = {kind: declarations.unique(kind, report) for kind in ("workspace", "plugin", "variable")}
     variables = {labels[0]: block for labels, block in settings["variable"].items()}
@@ -54,9 +49,17 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         "partition": set(),
         "workspace": set(settings["workspace"]),
     }
-    budget = Budget()
-    scope = _scope(declarations, variables, references, given, report, budget)
-    reader = BlockReader(Evaluator(scope, given.environment, given.now, budget=budget), report)
+
+    def compute(root: str, name: str) -> Any:
+        if root == "local":
+            return evaluator.evaluate_whole(declarations.locals[name].value)
+        return variable_value(name, variables[name], environment, evaluator)
+
+    positions = {("var", name): block.position for name, block in variables.items()}
+    positions.update({("local", name): local.position for name, local in declarations.locals.items()})
+    scope = GlobalScope(report, compute, positions, references, declarations.is_whole)
+    evaluator = Evaluator(scope, environment, now)
+    reader = BlockReader(evaluator, report)
     check_variables(variables, report)
 
     format_blocks = identify_formats(declarations.blocks["format"], catalog.format_types, reader)
@@ -71,9 +74,10 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
         referable[key] = formats[key]
         if len(block.labels) == 1:
             referable[key[1:]] = formats[key]
-    sources = SourceReader(catalog, connections, referable, reader)
+    format_reader = FormatReader(referable, catalog, reader)
+    sources = SourceReader(catalog, connections, format_reader, reader)
     top_level = sources.top_level(blocks["source"])
-    found_tables = read_tables(blocks["table"], sources.formats, catalog, reader)
+    found_tables = read_tables(blocks["table"], format_reader, catalog.table_names)
     partitions = PartitionReader(sources, top_level, found_tables, reader).read(partition_blocks)
     workspaces = read_workspaces(settings["workspace"], reader)
     check_plugins(settings["plugin"], reader)
@@ -103,23 +107,3 @@ def resolve(declarations: Declarations, catalog: Catalog, given: Given, report: 
             if ("partition", key) in report.broken and partition_blocks[key].is_whole
         },
     )
-
-
-def _scope(
-    declarations: Declarations,
-    variables: Mapping[str, Block],
-    references: Mapping[str, set[tuple[str, ...]]],
-    given: Given,
-    report: Report,
-    budget: Budget,
-) -> GlobalScope:
-    def compute(root: str, name: str) -> Any:
-        evaluator = Evaluator(scope, given.environment, given.now, budget=budget)
-        if root == "local":
-            return evaluator.evaluate_whole(declarations.locals[name].value)
-        return variable_value(name, variables[name], given.environment, evaluator)
-
-    positions = {("var", name): block.position for name, block in variables.items()}
-    positions.update({("local", name): local.position for name, local in declarations.locals.items()})
-    scope = GlobalScope(report, compute, positions, references, declarations.is_whole)
-    return scope

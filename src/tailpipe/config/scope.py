@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailpipe.config.language.evaluate import EvaluationError
+from tailpipe.config.language.evaluate import EvaluationError, error_at
 from tailpipe.config.language.kinds import BlockReference
 from tailpipe.config.report import Report
-from tailpipe.errors import Position, Problem
+from tailpipe.errors import Position
 from tailpipe.suggest import did_you_mean, near_or_all
 
 # Blocks that can be referred to, and the labels such a reference has.
@@ -37,7 +37,7 @@ class GlobalScope:
             return self._reference(root, path, position)
         roots = (*_VALUE_ROOTS, *REFERABLE)
         hint = did_you_mean(root, roots) or "text stands in quotes; in a string, `$${` keeps a `${` as it is"
-        raise _error(position, f'there is nothing called "{root}"', hint)
+        raise error_at(position, f'there is nothing called "{root}"', hint)
 
     def value(self, root: str, name: str) -> Any:
         key = (root, name)
@@ -65,7 +65,7 @@ class GlobalScope:
             circle = [*self._under_way[self._under_way.index(key) :], key]
             shown = " → ".join(".".join(each) for each in circle)
             message = f"{'.'.join(key)} depends on itself: {shown}"
-            raise _error(self.value_positions[key], message, "give one of them a value of its own")
+            raise error_at(self.value_positions[key], message, "give one of them a value of its own")
         self._under_way.append(key)
         try:
             return self.compute(*key)
@@ -77,11 +77,11 @@ class GlobalScope:
             return self.value(root, path[0])
         names = [name for kind, name in self.value_positions if kind == root]
         if not path:
-            raise _error(position, f"{root} needs a name", f"write {root}.{names[0] if names else 'name'}")
+            raise error_at(position, f"{root} needs a name", f"write {root}.{names[0] if names else 'name'}")
         if not self.is_whole:
             raise EvaluationError
         message = f'there is no {_VALUE_ROOTS[root]} "{path[0]}"'
-        raise _error(position, message, near_or_all(path[0], names, f"{_VALUE_ROOTS[root]}s"))
+        raise error_at(position, message, near_or_all(path[0], names, f"{_VALUE_ROOTS[root]}s"))
 
     def _reference(self, kind: str, path: Sequence[str], position: Position) -> tuple[BlockReference, int]:
         known = self.references[kind]
@@ -103,10 +103,6 @@ def _unknown_block(
         parts = "a type and a name" if wanted == 2 else "a name"
         parts = "a table and a name" if kind == "partition" else parts
         shown = ".".join((kind, *path))
-        return _error(position, f"a reference to a {kind} has {parts}", did_you_mean(shown, names))
+        return error_at(position, f"a reference to a {kind} has {parts}", did_you_mean(shown, names))
     shown = ".".join((kind, *path[:wanted]))
-    return _error(position, f"{shown} does not exist", near_or_all(shown, names, "there are"))
-
-
-def _error(position: Position, message: str, hint: str | None = None) -> EvaluationError:
-    return EvaluationError(Problem(message, position, hint))
+    return error_at(position, f"{shown} does not exist", near_or_all(shown, names, "there are"))

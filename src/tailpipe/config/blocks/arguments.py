@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tailpipe.config.language.evaluate import EvaluationError, Evaluator
-from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
+from tailpipe.config.language.kinds import as_text, fits, kind, with_article
 from tailpipe.config.language.syntax import Block, Expression
 from tailpipe.config.report import Report
 from tailpipe.config.schema import BOOL, NUMBER, STRING, STRING_MAP, STRINGS, Argument, BlockSchema
@@ -86,22 +86,14 @@ class BlockReader:
             return False, None
 
     def arguments(
-        self,
-        block: Block,
-        schema: BlockSchema,
-        owner: str,
-        inner_blocks: Collection[str] = (),
-        rewritten: Mapping[str, Expression] | None = None,
+        self, block: Block, schema: BlockSchema, owner: str, inner_blocks: Collection[str] = ()
     ) -> Arguments:
-        """`rewritten` replaces what was written by an expression that means the same."""
         entries: list[Entry] = []
         unreadable: set[str] = set()
         for attribute in block.attributes:
-            expression = (rewritten or {}).get(attribute.name, attribute.value)
-            is_read, value = self.evaluate(expression)
+            is_read, value = self.evaluate(attribute.value)
             if is_read:
-                entry = Entry(attribute.name, value, attribute.position, expression.position)
-                entries.append(entry)
+                entries.append(Entry(attribute.name, value, attribute.position, attribute.value.position))
             elif schema.argument(attribute.name) is None:
                 self._refuse_name(attribute.name, attribute.position, schema, owner)
             else:
@@ -165,7 +157,7 @@ class BlockReader:
         value = entry.value
         if argument.type == STRING_MAP and isinstance(value, dict):
             value = {key: item if as_text(item) is None else as_text(item) for key, item in value.items()}
-        if not _fits(value, argument.type):
+        if not fits(value, argument.type):
             found = _found(value, argument.type)
             message = f'argument "{entry.name}" of {owner} must be {_WANTED[argument.type]}, not {found}'
             self.report.error(entry.value_position, message, _HINTS.get((argument.type, kind(value))))
@@ -188,20 +180,6 @@ def _found(value: Any, wanted: str) -> str:
     return with_article(kind(value))
 
 
-def _fits(value: Any, wanted: str) -> bool:
-    match wanted:
-        case "any":
-            return True
-        case "number":
-            return is_number(value)
-        case "list(string)":
-            return isinstance(value, list) and all(isinstance(item, str) for item in value)
-        case "map(string)":
-            return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-        case _:
-            return kind(value) == wanted
-
-
 def one_or_more(arguments: Arguments, name: str, owner: str, report: Report) -> tuple[str, ...]:
     """A string, or a list of them."""
     value = arguments.get(name)
@@ -209,7 +187,7 @@ def one_or_more(arguments: Arguments, name: str, owner: str, report: Report) -> 
         return ()
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+    if fits(value, STRINGS):
         return tuple(value)
     message = f'argument "{name}" of {owner} must be a string or a list of strings, not '
     report.error(arguments.positions[name], message + _found(value, STRINGS))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from tailpipe.config.blocks.arguments import BlockReader
+from tailpipe.config.blocks.arguments import Arguments, BlockReader
 from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
 from tailpipe.config.schema import ANY, Argument, BlockSchema, Catalog
 from tailpipe.config.values import ConnectionConfig
-from tailpipe.errors import Position
 from tailpipe.suggest import near_or_all
 
 IMPLICIT_NAME = "default"
@@ -44,10 +42,12 @@ def read_connections(
     return connections
 
 
-def connection_of(
-    value: Any, position: Position, connections: Connections, report: Report
-) -> ConnectionConfig | None:
-    """A reference, or its text: `connection.aws.prod`, "aws.prod"."""
+def connection_of(arguments: Arguments, connections: Connections, report: Report) -> ConnectionConfig | None:
+    """What the argument `connection` means, a reference or its text: `connection.aws.prod`, "aws.prod"."""
+    value = arguments.get("connection")
+    if value is None:
+        return None
+    position = arguments.positions["connection"]
     if isinstance(value, BlockReference) and value.kind == "connection":
         report.use("connection", value.labels)
         return connections.get((value.labels[0], value.labels[1]))

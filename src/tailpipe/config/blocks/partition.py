@@ -8,10 +8,9 @@ from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
 from tailpipe.config.blocks.claims import table_plugin
-from tailpipe.config.blocks.format import format_of, with_bare_field_names
 from tailpipe.config.blocks.limits import LIMITS, read_limits
 from tailpipe.config.blocks.source import SourceReader
-from tailpipe.config.declarations import Declared, unique
+from tailpipe.config.declarations import Declared, identified
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
@@ -37,13 +36,7 @@ _TABLE_ARGUMENTS = ("type", "table")
 def identify_partitions(
     declared: Iterable[Declared], tables: Collection[str], reader: BlockReader
 ) -> dict[tuple[str, str], Block]:
-    keys: list[tuple[tuple[str, str], Declared]] = []
-    for each in declared:
-        with reader.report.reading("partition", each.labels):
-            key = _key(each.block, tables, reader)
-        if key:
-            keys.append((key, each))
-    return unique("partition", keys, reader.report)
+    return identified("partition", declared, lambda block: _key(block, tables, reader), reader.report)
 
 
 def _key(block: Block, tables: Collection[str], reader: BlockReader) -> tuple[str, str] | None:
@@ -96,20 +89,9 @@ class PartitionReader:
 
     def _partition(self, table: str, name: str, block: Block) -> PartitionConfig:
         owner = f'partition "{table}.{name}"'
-        attributes = tuple(each for each in block.attributes if each.name not in _TABLE_ARGUMENTS)
-        block = replace(block, attributes=attributes)
-        written = block.attribute("source_format")
-        format_expression = with_bare_field_names(written.value) if written else None
-        rewritten = {"source_format": format_expression} if format_expression else {}
-        arguments = self.reader.arguments(block, PARTITION, owner, ("source",), rewritten)
-        format_ = format_of(
-            "source_format",
-            arguments,
-            format_expression,
-            self.sources.formats,
-            self.sources.catalog,
-            self.reader,
-        )
+        block = block.without(_TABLE_ARGUMENTS)
+        arguments = self.reader.arguments(block, PARTITION, owner, ("source",))
+        format_ = self.sources.formats.of("source_format", arguments, block)
         sources = (*self._referenced(arguments), *self._inner(block))
         plugin = self._plugin(table, arguments, block)
         if not arguments.is_given("source") and not any(block.blocks_of("source")):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tailpipe.config.blocks.arguments import BlockReader
 from tailpipe.config.blocks.claims import refuse_claimed
 from tailpipe.config.blocks.connection import Connections, connection_of
-from tailpipe.config.blocks.format import Formats, format_of, with_bare_field_names
+from tailpipe.config.blocks.format import FormatReader
 from tailpipe.config.language.kinds import kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.schema import ANY, Argument, BlockSchema, Catalog
@@ -28,7 +28,7 @@ _EVERY_SOURCE_NAMES = tuple(argument.name for argument in _EVERY_SOURCE)
 class SourceReader:
     catalog: Catalog
     connections: Connections
-    formats: Formats
+    formats: FormatReader
     reader: BlockReader
 
     def top_level(self, blocks: Mapping[tuple[str, ...], Block]) -> dict[tuple[str, str], SourceConfig]:
@@ -59,8 +59,7 @@ class SourceReader:
             report.error(attribute.value.position, message)
         if not isinstance(type_, str):
             return None
-        attributes = tuple(each for each in block.attributes if each is not attribute)
-        return self._source(replace(block, attributes=attributes), type_, attribute.value.position)
+        return self._source(block.without(("type",)), type_, attribute.value.position)
 
     def _source(self, block: Block, type_: str, type_position: Position) -> SourceConfig | None:
         types = self.catalog.source_types
@@ -69,18 +68,10 @@ class SourceReader:
             self.reader.report.error(type_position, message, did_you_mean(type_, types))
             return None
         refuse_claimed("source", type_, type_position, self.catalog, self.reader.report)
-        written = block.attribute("format")
-        format_expression = with_bare_field_names(written.value) if written else None
-        rewritten = {"format": format_expression} if format_expression else {}
         schema = _with_common_arguments(types[type_])
-        arguments = self.reader.arguments(block, schema, f'source "{type_}"', rewritten=rewritten)
-        connection = None
-        if arguments.get("connection") is not None:
-            place = arguments.positions["connection"]
-            connection = connection_of(
-                arguments.get("connection"), place, self.connections, self.reader.report
-            )
-        format_ = format_of("format", arguments, format_expression, self.formats, self.catalog, self.reader)
+        arguments = self.reader.arguments(block, schema, f'source "{type_}"')
+        connection = connection_of(arguments, self.connections, self.reader.report)
+        format_ = self.formats.of("format", arguments, block)
         values, positions = arguments.without(_EVERY_SOURCE_NAMES)
         is_whole = block.is_whole and arguments.is_whole_without(_EVERY_SOURCE_NAMES)
         return SourceConfig(type_, type_, values, connection, format_, block.position, positions, is_whole)

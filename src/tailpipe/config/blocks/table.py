@@ -6,10 +6,10 @@ import unicodedata
 from collections.abc import Collection, Mapping
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader, Entry, one_or_more
-from tailpipe.config.blocks.format import Formats, format_of, with_bare_field_names
+from tailpipe.config.blocks.format import FormatReader
 from tailpipe.config.language.kinds import kind, with_article
 from tailpipe.config.language.syntax import Block
-from tailpipe.config.schema import ANY, BOOL, STRINGS, Argument, BlockSchema, Catalog
+from tailpipe.config.schema import ANY, BOOL, STRINGS, Argument, BlockSchema
 from tailpipe.config.values import ColumnConfig, TableConfig
 from tailpipe.errors import Position
 
@@ -35,14 +35,15 @@ COLUMN = BlockSchema(
 
 
 def read_tables(
-    blocks: Mapping[tuple[str, ...], Block], formats: Formats, catalog: Catalog, reader: BlockReader
+    blocks: Mapping[tuple[str, ...], Block], formats: FormatReader, built_in: Collection[str]
 ) -> dict[str, TableConfig]:
     tables: dict[str, TableConfig] = {}
-    taken = {_folded(name): name for name in catalog.table_names}
+    reader = formats.reader
+    taken = {_folded(name): name for name in built_in}
     for (name,), block in blocks.items():
         with reader.report.reading("table", (name,)):
             other = taken.setdefault(_folded(name), name)
-            if name in catalog.table_names:
+            if name in built_in:
                 message = f'table "{name}" is built in already'
                 reader.report.error(block.labels[0].position, message, "give this table another name")
             elif other != name:
@@ -50,7 +51,7 @@ def read_tables(
                     f'table "{name}" differs from table "{other}" in letter case only, which SQL does not see'
                 )
                 reader.report.error(block.labels[0].position, message, "give one of them another name")
-            tables[name] = _table(name, block, formats, catalog, reader)
+            tables[name] = _table(name, block, formats, reader)
     return tables
 
 
@@ -58,12 +59,9 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-def _table(name: str, block: Block, formats: Formats, catalog: Catalog, reader: BlockReader) -> TableConfig:
+def _table(name: str, block: Block, formats: FormatReader, reader: BlockReader) -> TableConfig:
     owner = f'table "{name}"'
-    written = block.attribute("format")
-    format_expression = with_bare_field_names(written.value) if written else None
-    rewritten = {"format": format_expression} if format_expression else {}
-    arguments = reader.arguments(block, TABLE, owner, inner_blocks=("column",), rewritten=rewritten)
+    arguments = reader.arguments(block, TABLE, owner, inner_blocks=("column",))
     columns = (*_listed_columns(arguments, owner, reader), *_column_blocks(block, reader))
     _refuse_repeated(columns, reader)
     index = next((column for column in columns if _is_index(column)), None)
@@ -72,7 +70,7 @@ def _table(name: str, block: Block, formats: Formats, catalog: Catalog, reader: 
         tuple(column for column in columns if column is not index),
         tuple(arguments.values.get("map_fields", ("*",))),
         one_or_more(arguments, "null_if", owner, reader.report),
-        format_of("format", arguments, format_expression, formats, catalog, reader),
+        formats.of("format", arguments, block),
         arguments.values.get("description", ""),
         block.position,
         arguments.positions,

@@ -30,7 +30,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Function:
-    """`parameters` are kinds (string, number, bool, list, map, strings, any) parted by spaces.
+    """`parameters` are kinds (string, number, bool, list, map, list(string), any) parted by spaces.
 
     `?` marks the optional ones, `*` a last one that may come any number of times. A `string` also takes
     numbers and bools, as text. With `looks_around`, `run` gets the Surroundings before its arguments. `work` is what a

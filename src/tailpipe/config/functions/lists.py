@@ -146,6 +146,6 @@ FUNCTIONS = (
     Function("setsubtract", "list list", _subtract),
     Function("setunion", "list*", lambda *lists: _distinct(_concat(*lists))),
     Function("slice", "list number number", _slice),
-    Function("sort", "strings", sorted),
+    Function("sort", "list(string)", sorted),
     Function("sum", "list", _sum),
 )

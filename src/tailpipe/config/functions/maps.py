@@ -38,5 +38,5 @@ FUNCTIONS = (
     Function("lookup", "map string any?", _lookup),
     Function("merge", "any*", _merge),
     Function("values", "map", lambda values: [values[key] for key in sorted(values)]),
-    Function("zipmap", "strings list", _zipmap),
+    Function("zipmap", "list(string) list", _zipmap),
 )

@@ -8,11 +8,12 @@ from typing import Any
 
 from tailpipe.config.functions import conversion, dates, encoding, files, lists, maps, numbers, text
 from tailpipe.config.functions.function import Function, FunctionError, Surroundings
-from tailpipe.config.language.kinds import as_text, is_number, is_small_enough, kind, with_article
+from tailpipe.config.language.kinds import as_text, fits, is_number, is_small_enough, kind, with_article
 
 _FAMILIES = (text, lists, maps, numbers, conversion, dates, files, encoding)
 # Their arguments may fail, so the evaluator runs them itself.
 _LAZY = ("try", "can")
+_STRINGS = "list(string)"
 
 __all__ = ["FunctionError", "Surroundings", "call", "function_names"]
 
@@ -63,22 +64,10 @@ def _checked(value: Any, parameter: str, at: int) -> Any:
     expected = parameter.rstrip("?*")
     if expected == "string":
         value = value if as_text(value) is None else as_text(value)
-    if expected == "strings" and isinstance(value, list):
+    if expected == _STRINGS and isinstance(value, list):
         value = [item if as_text(item) is None else as_text(item) for item in value]
-    if _fits(value, expected):
+    if fits(value, expected):
         return value
-    wanted = "a list of strings" if expected == "strings" else with_article(expected)
-    found = "a list with other things" if expected == "strings" and isinstance(value, list) else kind(value)
+    wanted = "a list of strings" if expected == _STRINGS else with_article(expected)
+    found = "a list with other things" if expected == _STRINGS and isinstance(value, list) else kind(value)
     raise FunctionError(f"argument {at + 1} must be {wanted}, not {with_article(found)}", at)
-
-
-def _fits(value: Any, expected: str) -> bool:
-    match expected:
-        case "any":
-            return True
-        case "number":
-            return is_number(value)
-        case "strings":
-            return isinstance(value, list) and all(isinstance(item, str) for item in value)
-        case _:
-            return kind(value) == expected

@@ -100,7 +100,7 @@ FUNCTIONS = (
     Function("format", "string any*", format_text),
     Function("formatlist", "string any*", _formatlist),
     Function("indent", "number string", _indent),
-    Function("join", "string strings*", _join),
+    Function("join", "string list(string)*", _join),
     Function("lower", "string", lambda text: text.lower()),
     Function("regex", "string string", _regex, work=effort),
     Function("regexall", "string string", _regexall, work=effort),

@@ -6,7 +6,7 @@ but never quote values: any value may hold a secret, and the position shows wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -19,32 +19,16 @@ from tailpipe.config.functions.registry import (
     extra_work,
     function_names,
 )
+from tailpipe.config.language import syntax
 from tailpipe.config.language.kinds import BlockReference, as_text, is_number, kind, with_article
 from tailpipe.config.language.limits import Budget, OverLimit, check_size, text_size
 from tailpipe.config.language.operators import OperationError, binary, unary
-from tailpipe.config.language.syntax import (
-    SPLAT_ITEM,
-    Binary,
-    Broken,
-    Call,
-    Conditional,
-    Expression,
-    For,
-    Index,
-    ListOf,
-    Literal,
-    Member,
-    Name,
-    ObjectOf,
-    Splat,
-    Template,
-    Unary,
-)
+from tailpipe.config.language.syntax import Expression
 from tailpipe.errors import Position, Problem
 from tailpipe.suggest import did_you_mean
 
 # Expressions whose value is a new one.
-_MAKERS = (Template, ListOf, ObjectOf, Splat, Call, For)
+_MAKERS = (syntax.Template, syntax.ListOf, syntax.ObjectOf, syntax.Splat, syntax.Call, syntax.For)
 
 
 class EvaluationError(Exception):
@@ -83,7 +67,7 @@ class Evaluator:
         except RecursionError:
             # Where the stack is too short to say it, the value that asked for this one does.
             message = "this value is nested too deeply, or depends on others over too many steps"
-            raise _error(expression.position, message, "name its parts in `locals`") from None
+            raise error_at(expression.position, message, "name its parts in `locals`") from None
 
     def evaluate(self, expression: Expression) -> Any:
         try:
@@ -93,40 +77,39 @@ class Evaluator:
                 self.budget.keep(value)
         except OverLimit as error:
             raise LimitReached(Problem(str(error), expression.position)) from None
+        except OperationError as error:
+            raise error_at(expression.position, str(error)) from None
         return value
 
     def _value(self, expression: Expression) -> Any:
         match expression:
-            case Literal(value=value):
+            case syntax.Literal(value=value):
                 return value
-            case Broken():
-                raise EvaluationError
-            case Template():
+            case syntax.Template():
                 return self._template(expression)
-            case ListOf(items=items):
+            case syntax.ListOf(items=items):
                 return self._all(items)
-            case ObjectOf():
+            case syntax.ObjectOf():
                 return self._object(expression)
-            case Name() | Member() | Index():
+            case syntax.Name() | syntax.Member() | syntax.Index():
                 return self._path(expression)
-            case Splat():
+            case syntax.Splat():
                 return self._splat(expression)
-            case Call():
+            case syntax.Call():
                 return self._call(expression)
-            case Unary(operator=operator, operand=operand):
-                value = self.evaluate(operand)
-                return _operate(expression.position, lambda: unary(operator, value))
-            case Binary():
+            case syntax.Unary(operator=operator, operand=operand):
+                return unary(operator, self.evaluate(operand))
+            case syntax.Binary():
                 return self._binary(expression)
-            case Conditional():
+            case syntax.Conditional():
                 return self._conditional(expression)
-            case For():
+            case syntax.For():
                 return self._for(expression)
+        raise EvaluationError  # it is Broken
 
     def _all(self, expressions: Iterable[Expression]) -> list[Any]:
         values: list[Any] = []
-        problems: list[Problem] = []
-        failed = False
+        failures: list[EvaluationError] = []
         size = 0
         for expression in expressions:
             try:
@@ -136,13 +119,12 @@ class Evaluator:
             except LimitReached:
                 raise
             except EvaluationError as error:
-                failed = True
-                problems.extend(error.problems)
-        if failed:
-            raise EvaluationError(*problems)
+                failures.append(error)
+        if failures:
+            raise EvaluationError(*(problem for failure in failures for problem in failure.problems))
         return values
 
-    def _template(self, template: Template) -> Any:
+    def _template(self, template: syntax.Template) -> Any:
         values = self._all(template.parts)
         if len(values) == 1:
             return values[0]
@@ -150,29 +132,29 @@ class Evaluator:
         for part, value, text in zip(template.parts, values, texts, strict=True):
             if text is None:
                 message = f"{with_article(kind(value))} cannot be part of a string"
-                raise _error(part.position, message, "use jsonencode() or join()")
+                raise error_at(part.position, message, "use jsonencode() or join()")
         check_size(sum(text_size(text) for text in texts if text is not None))
         return "".join(text for text in texts if text is not None)
 
-    def _object(self, expression: ObjectOf) -> dict[str, Any]:
+    def _object(self, expression: syntax.ObjectOf) -> dict[str, Any]:
         flat = self._all(part for item in expression.items for part in item)
         result: dict[str, Any] = {}
         for (key_expression, _), key, value in zip(expression.items, flat[::2], flat[1::2], strict=True):
             result[_key_text(key, key_expression.position)] = value
         return result
 
-    def _path(self, expression: Name | Member | Index) -> Any:
-        steps: list[Member | Index] = []
+    def _path(self, expression: syntax.Name | syntax.Member | syntax.Index) -> Any:
+        steps: list[syntax.Member | syntax.Index] = []
         target: Expression = expression
-        while isinstance(target, Member | Index):
+        while isinstance(target, syntax.Member | syntax.Index):
             steps.append(target)
             target = target.target
         steps.reverse()
-        if isinstance(target, Name) and target.name not in self.names:
+        if isinstance(target, syntax.Name) and target.name not in self.names:
             path = _leading_names(steps)
             value, taken = self.scope.resolve(target.name, path, target.position)
             steps = steps[taken:]
-        elif isinstance(target, Name):
+        elif isinstance(target, syntax.Name):
             value = self.names[target.name]
         else:
             value = self.evaluate(target)
@@ -180,17 +162,19 @@ class Evaluator:
             value = self._step(value, step)
         return value
 
-    def _step(self, value: Any, step: Member | Index) -> Any:
-        if isinstance(step, Member):
+    def _step(self, value: Any, step: syntax.Member | syntax.Index) -> Any:
+        if isinstance(step, syntax.Member):
             return _member(value, step.name, step.name_position)
         return _member(value, self.evaluate(step.key), step.key.position)
 
-    def _splat(self, expression: Splat) -> list[Any]:
+    def _splat(self, expression: syntax.Splat) -> list[Any]:
         target = self.evaluate(expression.target)
         if target is None:
             return []
         items = target if isinstance(target, list) else [target]
-        return self._gathered(self._with({SPLAT_ITEM: item}).evaluate(expression.each) for item in items)
+        return self._gathered(
+            self._with({syntax.SPLAT_ITEM: item}).evaluate(expression.each) for item in items
+        )
 
     def _gathered(self, values: Iterable[Any]) -> list[Any]:
         """Stops before there are too many."""
@@ -202,7 +186,7 @@ class Evaluator:
             check_size(size)
         return gathered
 
-    def _binary(self, expression: Binary) -> Any:
+    def _binary(self, expression: syntax.Binary) -> Any:
         if expression.operator in ("&&", "||"):
             left = self.evaluate(expression.left)
             if left is (expression.operator == "||"):
@@ -211,16 +195,21 @@ class Evaluator:
         else:
             left, right = self._all((expression.left, expression.right))
             self.budget.charge(self.budget.size(left))
-        return _operate(expression.position, lambda: binary(expression.operator, left, right))
+        return binary(expression.operator, left, right)
 
-    def _conditional(self, expression: Conditional) -> Any:
-        condition = self.evaluate(expression.condition)
-        if not isinstance(condition, bool):
-            message = f"a condition is true or false, not {with_article(kind(condition))}"
-            raise _error(expression.condition.position, message)
-        return self.evaluate(expression.if_true if condition else expression.if_false)
+    def _conditional(self, expression: syntax.Conditional) -> Any:
+        is_true = self._is_true(expression.condition)
+        return self.evaluate(expression.if_true if is_true else expression.if_false)
 
-    def _for(self, expression: For) -> Any:
+    def _is_true(self, condition: Expression) -> bool:
+        value = self.evaluate(condition)
+        if not isinstance(value, bool):
+            raise error_at(
+                condition.position, f"a condition is true or false, not {with_article(kind(value))}"
+            )
+        return value
+
+    def _for(self, expression: syntax.For) -> Any:
         over = self.evaluate(expression.over)
         pairs = _pairs(over, expression.over.position)
         if expression.key is None:
@@ -238,35 +227,28 @@ class Evaluator:
                 result.setdefault(key, []).append(value)
             elif key in result:
                 message = f'the key "{key}" comes up twice'
-                raise _error(expression.key.position, message, "add `...` behind the value to collect them")
+                raise error_at(expression.key.position, message, "add `...` behind the value to collect them")
             else:
                 result[key] = value
         return result
 
-    def _rounds(self, expression: For, pairs: Iterable[tuple[Any, Any]]) -> Iterable[Evaluator]:
+    def _rounds(self, expression: syntax.For, pairs: Iterable[tuple[Any, Any]]) -> Iterable[Evaluator]:
         for pair in pairs:
             inner = self._with(dict(zip(expression.names[::-1], pair[::-1], strict=False)))
-            if expression.condition is not None:
-                wanted = inner.evaluate(expression.condition)
-                if not isinstance(wanted, bool):
-                    message = f"a condition is true or false, not {with_article(kind(wanted))}"
-                    raise _error(expression.condition.position, message)
-                if not wanted:
-                    continue
-            yield inner
+            if expression.condition is None or inner._is_true(expression.condition):
+                yield inner
 
-    def _call(self, expression: Call) -> Any:
+    def _call(self, expression: syntax.Call) -> Any:
         if expression.function in ("try", "can"):
             return self._attempt(expression)
         if expression.function not in function_names():
             message = f'there is no function "{expression.function}"'
-            raise _error(expression.position, message, did_you_mean(expression.function, function_names()))
+            raise error_at(expression.position, message, did_you_mean(expression.function, function_names()))
         arguments = self._all(expression.arguments)
         positions = [argument.position for argument in expression.arguments]
         if expression.spreads_last:
             arguments, positions = _spread(arguments, positions)
-        folder = Path(expression.position.file).parent
-        surroundings = Surroundings(self.now, self.environment, folder)
+        surroundings = Surroundings(self.now, self.environment, Path(expression.position.file).parent)
         try:
             self.budget.charge(sum(map(self.budget.size, arguments)))
             self.budget.charge(extra_work(expression.function, arguments))
@@ -275,12 +257,12 @@ class Evaluator:
             place = error.argument
             is_known = place is not None and place < len(positions)
             position = positions[place] if place is not None and is_known else expression.position
-            raise _error(position, f"{expression.function}(): {error.message}", error.hint) from None
+            raise error_at(position, f"{expression.function}(): {error.message}", error.hint) from None
 
-    def _attempt(self, expression: Call) -> Any:
+    def _attempt(self, expression: syntax.Call) -> Any:
         if not expression.arguments or (expression.function == "can" and len(expression.arguments) > 1):
             count = "1 argument" if expression.function == "can" else "at least 1 argument"
-            raise _error(expression.position, f"{expression.function}(): takes {count}")
+            raise error_at(expression.position, f"{expression.function}(): takes {count}")
         failure = EvaluationError()
         for argument in expression.arguments:
             try:
@@ -297,23 +279,16 @@ class Evaluator:
         return replace(self, names={**self.names, **names})
 
 
-def _error(position: Position, message: str, hint: str | None = None) -> EvaluationError:
+def error_at(position: Position, message: str, hint: str | None = None) -> EvaluationError:
     return EvaluationError(Problem(message, position, hint))
 
 
-def _operate(position: Position, operation: Callable[[], Any]) -> Any:
-    try:
-        return operation()
-    except OperationError as error:
-        raise _error(position, str(error)) from None
-
-
-def _leading_names(steps: Sequence[Member | Index]) -> list[str]:
+def _leading_names(steps: Sequence[syntax.Member | syntax.Index]) -> list[str]:
     names: list[str] = []
     for step in steps:
-        if isinstance(step, Member):
+        if isinstance(step, syntax.Member):
             names.append(step.name)
-        elif isinstance(step.key, Literal) and isinstance(step.key.value, str):
+        elif isinstance(step.key, syntax.Literal) and isinstance(step.key.value, str):
             names.append(step.key.value)
         else:
             break
@@ -325,22 +300,22 @@ def _member(value: Any, key: Any, position: Position) -> Any:
         text = _key_text(key, position)
         if text in value:
             return value[text]
-        raise _error(position, f'the map has no key "{text}"', did_you_mean(text, value))
+        raise error_at(position, f'the map has no key "{text}"', did_you_mean(text, value))
     if isinstance(value, list) and is_number(key):
         if isinstance(key, int) and 0 <= key < len(value):
             return value[key]
-        raise _error(position, f"the list has no item at this index; it holds {len(value)}")
+        raise error_at(position, f"the list has no item at this index; it holds {len(value)}")
     if isinstance(value, list) and isinstance(key, str):
-        raise _error(position, "a list has no attributes", f"for one of every item, write [*].{key}")
+        raise error_at(position, "a list has no attributes", f"for one of every item, write [*].{key}")
     if isinstance(value, BlockReference):
-        raise _error(position, f"{value} is a whole block; its arguments cannot be read", "use a local")
-    raise _error(position, f"{with_article(kind(value))} has nothing inside")
+        raise error_at(position, f"{value} is a whole block; its arguments cannot be read", "use a local")
+    raise error_at(position, f"{with_article(kind(value))} has nothing inside")
 
 
 def _key_text(key: Any, position: Position) -> str:
     text = as_text(key)
     if text is None:
-        raise _error(position, f"a key is a string, not {with_article(kind(key))}")
+        raise error_at(position, f"a key is a string, not {with_article(kind(key))}")
     return text
 
 
@@ -349,11 +324,11 @@ def _pairs(over: Any, position: Position) -> Iterable[tuple[Any, Any]]:
         return over.items()
     if isinstance(over, list):
         return enumerate(over)
-    raise _error(position, f"`for` goes over a list or a map, not {with_article(kind(over))}")
+    raise error_at(position, f"`for` goes over a list or a map, not {with_article(kind(over))}")
 
 
 def _spread(arguments: list[Any], positions: list[Position]) -> tuple[list[Any], list[Position]]:
     last = arguments[-1]
     if not isinstance(last, list):
-        raise _error(positions[-1], f"`...` spreads a list, not {with_article(kind(last))}")
+        raise error_at(positions[-1], f"`...` spreads a list, not {with_article(kind(last))}")
     return [*arguments[:-1], *last], [*positions[:-1], *([positions[-1]] * len(last))]

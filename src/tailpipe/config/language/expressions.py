@@ -8,6 +8,7 @@ from typing import Any
 
 from tree_sitter import Node
 
+from tailpipe.config.language import syntax
 from tailpipe.config.language.literals import (
     common_indent,
     heredoc_text,
@@ -17,24 +18,7 @@ from tailpipe.config.language.literals import (
 )
 from tailpipe.config.language.mask import Masked
 from tailpipe.config.language.source_text import SourceText
-from tailpipe.config.language.syntax import (
-    SPLAT_ITEM,
-    Binary,
-    Broken,
-    Call,
-    Conditional,
-    Expression,
-    For,
-    Index,
-    ListOf,
-    Literal,
-    Member,
-    Name,
-    ObjectOf,
-    Splat,
-    Template,
-    Unary,
-)
+from tailpipe.config.language.syntax import Broken, Expression, Literal
 from tailpipe.errors import Position, Problem
 
 _BINARY_OPERATORS = frozenset(("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||"))
@@ -68,21 +52,21 @@ class ExpressionReader:
         for number_of_node, node in enumerate(nodes):
             if node.type == "get_attr":
                 name = node.children[-1]
-                target = Member(target.position, target, self._text(name), self._position(name))
+                target = syntax.Member(target.position, target, self._text(name), self._position(name))
             elif node.type == "index":
                 key = self._index_key(node.children[0])
                 if isinstance(key, Broken):
                     return key
-                target = Index(target.position, target, key)
+                target = syntax.Index(target.position, target, key)
             elif node.type == "splat":
                 kind = node.children[0]
-                item = Name(target.position, SPLAT_ITEM)
+                item = syntax.Name(target.position, syntax.SPLAT_ITEM)
                 inner = meaningful(kind)[1:]
                 if kind.type == "full_splat":
                     rest = [*inner, *nodes[number_of_node + 1 :]]
-                    return Splat(target.position, target, self._suffixes(item, rest))
+                    return syntax.Splat(target.position, target, self._suffixes(item, rest))
                 names = list(takewhile(lambda suffix: suffix.type == "get_attr", inner))
-                target = Splat(target.position, target, self._suffixes(item, names))
+                target = syntax.Splat(target.position, target, self._suffixes(item, names))
                 target = self._suffixes(target, inner[len(names) :])
         return target
 
@@ -109,13 +93,15 @@ class ExpressionReader:
             case "heredoc_template":
                 return self._heredoc(node)
             case "variable_expr":
-                return Name(self._position(node), self._text(node))
+                return syntax.Name(self._position(node), self._text(node))
             case "tuple":
                 items = [child for child in node.children if child.type == "expression"]
-                return ListOf(self._position(node), tuple(self.read(item) for item in items))
+                return syntax.ListOf(self._position(node), tuple(self.read(item) for item in items))
             case "object":
                 elements = [child for child in node.children if child.type == "object_elem"]
-                return ObjectOf(self._position(node), tuple(self._element(element) for element in elements))
+                return syntax.ObjectOf(
+                    self._position(node), tuple(self._element(element) for element in elements)
+                )
             case _:
                 return self._compound(node)
 
@@ -125,12 +111,14 @@ class ExpressionReader:
             case "function_call":
                 return self._call(node)
             case "unary_operation":
-                return Unary(self._position(node), children[0].type, self._sequence(children[1:], node))
+                return syntax.Unary(
+                    self._position(node), children[0].type, self._sequence(children[1:], node)
+                )
             case "binary_operation":
                 return self._binary(node, children)
             case "conditional":
                 condition, if_true, if_false = (self.read(child) for child in children[::2])
-                return Conditional(self._position(node), condition, if_true, if_false)
+                return syntax.Conditional(self._position(node), condition, if_true, if_false)
             case "for_tuple_expr" | "for_object_expr":
                 return self._for(node, children)
             case _:
@@ -140,14 +128,14 @@ class ExpressionReader:
         at = next(place for place, child in enumerate(children) if child.type in _BINARY_OPERATORS)
         left = self._sequence(children[:at], node)
         right = self._sequence(children[at + 1 :], node)
-        return Binary(self._position(node), children[at].type, left, right)
+        return syntax.Binary(self._position(node), children[at].type, left, right)
 
     def _call(self, node: Node) -> Expression:
         arguments = next((child for child in node.children if child.type == "function_arguments"), None)
         inner = meaningful(arguments) if arguments else []
         expressions = tuple(self.read(child) for child in inner if child.type == "expression")
         spreads = any(child.type == "ellipsis" for child in inner)
-        return Call(self._position(node), self._text(node.children[0]), expressions, spreads)
+        return syntax.Call(self._position(node), self._text(node.children[0]), expressions, spreads)
 
     def _for(self, node: Node, children: list[Node]) -> Expression:
         intro = next(child for child in children if child.type == "for_intro")
@@ -155,7 +143,7 @@ class ExpressionReader:
         over = next(child for child in intro.children if child.type == "expression")
         results = [self.read(child) for child in children if child.type == "expression"]
         condition = next((child for child in children if child.type == "for_cond"), None)
-        return For(
+        return syntax.For(
             self._position(node),
             names,
             self.read(over),
@@ -207,7 +195,7 @@ class ExpressionReader:
             return Literal(position, "")
         if len(parts) == 1 and isinstance(parts[0], Literal) and isinstance(parts[0].value, str):
             return parts[0]
-        return Template(position, parts)
+        return syntax.Template(position, parts)
 
     def _holes(self, node: Node) -> list[Node]:
         return [

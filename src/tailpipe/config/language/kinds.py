@@ -12,6 +12,9 @@ from typing import Any, TypeGuard
 
 from tailpipe.errors import Position
 
+# Types that hold items, and the kind of their values.
+CONTAINERS = {"list": "list", "set": "list", "tuple": "list", "map": "map", "object": "map"}
+
 
 @dataclass(frozen=True)
 class BlockReference:
@@ -46,6 +49,17 @@ def kind(value: Any) -> str:
         return f"a reference to a {value.kind}"
     names = ((str, "string"), (int | float, "number"), (list, "list"), (dict, "map"))
     return next((name for type_, name in names if isinstance(value, type_)), type(value).__name__)
+
+
+def fits(value: Any, type_: str) -> bool:
+    """`type_` is a kind, `any`, or says what a container holds: `list(string)`. Sets and tuples are lists here."""
+    name, _, items = type_.removesuffix(")").partition("(")
+    if name == "any":
+        return True
+    if kind(value) != CONTAINERS.get(name, name):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return not items or all(fits(item, items) for item in inner)
 
 
 def with_article(name: str) -> str:

@@ -2,114 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 from tailpipe.errors import Position
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class Expression:
     position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Expression):
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class Broken(Expression):
     """Stands where the text could not be read; the reason has been reported."""
-
-    position: Position
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class Template(Expression):
     """Text with interpolations; a plain `"${x}"` has one part and keeps the value's type."""
 
-    position: Position
     parts: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ListOf:
-    position: Position
+class ListOf(Expression):
     items: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectOf:
+class ObjectOf(Expression):
     """A bare key is a literal."""
 
-    position: Position
     items: tuple[tuple[Expression, Expression], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
-    position: Position
+class Name(Expression):
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    position: Position
+class Member(Expression):
     target: Expression
     name: str
     name_position: Position
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
-    position: Position
+class Index(Expression):
     target: Expression
     key: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Splat:
+class Splat(Expression):
     """`each` is evaluated for every item, which it knows under the name SPLAT_ITEM."""
 
-    position: Position
     target: Expression
     each: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    position: Position
+class Call(Expression):
     function: str
     arguments: tuple[Expression, ...]
     spreads_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
-    position: Position
+class Unary(Expression):
     operator: str
     operand: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
-    position: Position
+class Binary(Expression):
     operator: str
     left: Expression
     right: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Conditional:
-    position: Position
+class Conditional(Expression):
     condition: Expression
     if_true: Expression
     if_false: Expression
 
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(Expression):
     """A list when `key` is None, else an object; `groups` collects equal keys (`...`)."""
 
-    position: Position
     names: tuple[str, ...]
     over: Expression
     key: Expression | None
@@ -117,23 +107,6 @@ class For:
     condition: Expression | None = None
     groups: bool = False
 
-
-Expression: TypeAlias = (
-    Literal
-    | Broken
-    | Template
-    | ListOf
-    | ObjectOf
-    | Name
-    | Member
-    | Index
-    | Splat
-    | Call
-    | Unary
-    | Binary
-    | Conditional
-    | For
-)
 
 SPLAT_ITEM = "[*]"
 
@@ -165,6 +138,10 @@ class Block:
 
     def attribute(self, name: str) -> Attribute | None:
         return next((attribute for attribute in self.attributes if attribute.name == name), None)
+
+    def without(self, names: Collection[str]) -> Block:
+        """The block without the attributes of these names."""
+        return replace(self, attributes=tuple(each for each in self.attributes if each.name not in names))
 
     def blocks_of(self, type: str) -> Iterator[Block]:
         return (block for block in self.blocks if block.type == type)
