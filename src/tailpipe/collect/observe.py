@@ -24,7 +24,7 @@ from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Unl
 from tailpipe.times import Window
 
 # So many things are listed before they are compared with what is known. Most are settled then, and forgotten.
-CHUNK = 10_000
+CHUNK = 5_000
 _OUTSIDE = (SkipReason.OUTSIDE_WINDOW, SkipReason.FOLDER_OUTSIDE_WINDOW)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
