@@ -42,7 +42,7 @@ def test_golden_case(place: Place, case: Path) -> None:
     outcome = place.collect(start="2024-01-01")
 
     assert outcome.failed == ()
-    types = {name: parse_type(type_) for name, type_ in stored_columns(place.lake, table) or ()}
+    types = {name: parse_type(type_) for name, type_ in stored_columns(place.lake.table(table)).items()}
     rows = [_without_nulls(row, types, is_stored=True) for row in place.rows(table, BY_PLACE_OR_RUN)]
     wanted = [_without_nulls(row, types) for row in expected["rows"]]
     if "columns" in expected:

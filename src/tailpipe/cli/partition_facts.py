@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> dict[str, Any]:
     """Empty while nothing was ever collected or tried."""
     from tailpipe.lake.catalog import partition_states
+    from tailpipe.lake.quarantine import quarantined
     from tailpipe.lake.runs import partition_runs
-    from tailpipe.lake.sizes import quarantined
 
     state = partition_states(lake, table, lambda name: name == partition).get(partition)
     if state is None:
@@ -28,7 +28,7 @@ def collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> d
     return {
         "artifacts": int(artifacts.is_kept.sum()),
         "waiting_for_line_end": artifacts.locations((artifacts.is_kept & artifacts.is_waiting).nonzero()[0]),
-        "rejects": quarantined(lake, table, state),
+        "rejects": quarantined(lake.table(table), state.reject_files),
         **_last_run(partition_runs(lake, table, partition)),
         "failed": [_failure(failure) for failure in state.failures],
         "pending": list(_pending(state, now)),

@@ -136,10 +136,8 @@ class PartitionRun:
         with self.log.transaction(self.version) as transaction:
             transaction.wrote(tally.written)
             if tally.can_be_committed:
-                tally.replace(
-                    remove_replaced(target, self.log, tally.read, self.reject_files, tally.restarted)
-                )
-                transaction.wrote(tally.written)
+                files, wrote = self.reject_files, transaction.wrote
+                tally.replace(remove_replaced(target, self.log, tally.read, files, tally.restarted, wrote))
             verdict = judge(tally, Limits(self._known_of_day, self.reject_limit, target.config.tp_index))
             if verdict.is_committed:
                 self._commit(tally, transaction)

@@ -17,7 +17,7 @@ from tailpipe.lake.columns import row_id
 from tailpipe.lake.facts import FileFact, RejectsFact
 from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest import KnownArtifact
-from tailpipe.lake.removal import Chosen, LiveFile, RejectRemoval, remove_chosen, remove_rejects
+from tailpipe.lake.removal import Chosen, LiveFile, RejectRemoval, Wrote, remove_chosen, remove_rejects
 from tailpipe.times import Window, merge, midnight
 
 
@@ -45,12 +45,13 @@ def remove_replaced(
     unit: Unit,
     reject_files: Sequence[str],
     restarted: Sequence[PlannedArtifact],
+    wrote: Wrote,
 ) -> Replacement:
     """Writes files anew without the rows and rejects that go; nothing of that is visible before a commit."""
     partition = target.config.name
     if unit.rejects is not None:
         choice = choice_of(target, unit.rejects, unit.artifacts)
-        tried = remove_rejects(log.address, partition, unit.rejects.files, choice, unit.key)
+        tried = remove_rejects(log.address, partition, unit.rejects.files, choice, unit.key, wrote)
         return Replacement(removed_rejects=tried.removed, rejects=tried.added)
     replaced = [item for item in unit.artifacts if item.action is Action.REPLACE]
     known = [item.known for item in (*replaced, *restarted) if item.known is not None]
@@ -59,11 +60,11 @@ def remove_replaced(
     prefixes = frozenset(_prefix(target, item) for item in replaced)
     rows = Chosen(prefixes, frozenset(open_line_id(target, item) for item in restarted))
     files = sorted(_files_within(log.live_files(partition), known), key=lambda file: file.range, reverse=True)
-    gone = remove_chosen(log.address, files, rows, unit.key)
+    gone = remove_chosen(log.address, files, rows, unit.key, wrote)
     rejects = Chosen(prefixes, rows.ids - rows.found)
     gone_rejects = RejectRemoval((), (), 0)
     if not rejects.is_found and any(each.rows.rejected for each in known):
-        gone_rejects = remove_rejects(log.address, partition, reject_files, rejects, unit.key)
+        gone_rejects = remove_rejects(log.address, partition, reject_files, rejects, unit.key, wrote)
     return Replacement(
         gone.removed,
         gone.added,

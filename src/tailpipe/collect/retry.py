@@ -18,7 +18,7 @@ from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.errors import TailpipeError
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.log import stored_columns
+from tailpipe.lake.catalog import stored_columns
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.quarantine import (
     ReasonCount,

@@ -19,8 +19,8 @@ from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWi
 from tailpipe.config.reject_limit import RejectLimit
 from tailpipe.config.values import PartitionConfig
 from tailpipe.errors import LakeError, TailpipeError, UsageError, system_message
+from tailpipe.lake.catalog import stored_columns
 from tailpipe.lake.folder import make_writable
-from tailpipe.lake.log import stored_columns
 from tailpipe.times import Lookback, Window
 
 

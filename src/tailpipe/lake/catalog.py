@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from tailpipe.lake.address import Lake
+from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.partition_names import Key
 
 if TYPE_CHECKING:
@@ -40,15 +40,14 @@ def stored_partitions(lake: Lake) -> list[Key]:
     ]
 
 
-def stored_columns(lake: Lake, table: str) -> tuple[tuple[str, str], ...] | None:
-    """Names and DuckDB types as stored; None when the table was never collected."""
-    address = lake.table(table)
-    if not address.is_table():
-        return None
+def stored_columns(address: TableAddress) -> dict[str, str]:
+    """Columns that the table has now with their DuckDB types; none while it was never collected."""
+    delta = address.opened() if address.is_table() else None
+    if delta is None:
+        return {}
     from tailpipe.lake.evolution import TYPE_KEY
 
-    fields = address.opened().schema().fields
-    return tuple((field.name, _duckdb_type(field.metadata, TYPE_KEY)) for field in fields)
+    return {field.name: str(field.metadata.get(TYPE_KEY) or "VARCHAR") for field in delta.schema().fields}
 
 
 def partition_names(lake: Lake, table: str) -> list[str]:
@@ -75,7 +74,3 @@ def reject_files(lake: Lake, table: str) -> list[str]:
     address = lake.table(table)
     states = partition_states(lake, table).values()
     return [address.path(path) for state in states for path in state.reject_files]
-
-
-def _duckdb_type(metadata: Mapping[str, Any], key: str) -> str:
-    return str(metadata.get(key) or "VARCHAR")

@@ -52,14 +52,15 @@ def _delete_window(log: TableLog, partition: str, window: Window) -> Deleted:
     if state.version == 0:
         return Deleted()
     with log.transaction(state.version) as transaction:
-        rows = remove_window(log.address, log.live_files(partition), window, ROWS)
-        transaction.wrote(fact.path for fact in rows.added)
+        files = log.live_files(partition)
+        rows = remove_window(log.address, files, window, ROWS, transaction.wrote)
         emptied = state.artifacts.emptied_by((window,))
         rejected = state.artifacts.known(emptied & state.artifacts.is_rejected)
         name = f"{log.address.name}.{partition}"
         prefixes = frozenset(id_prefix(name, *known.key).decode() for known in rejected)
-        rejects = remove_rejects(log.address, partition, state.reject_files, by_prefix(prefixes), ROWS)
-        transaction.wrote(fact.path for fact in rejects.added)
+        rejects = remove_rejects(
+            log.address, partition, state.reject_files, by_prefix(prefixes), ROWS, transaction.wrote
+        )
         transaction.commit(
             Change(
                 partition=partition,
@@ -80,10 +81,11 @@ def _delete_rejects(log: TableLog, partition: str, window: Window | None) -> int
     state = log.state(partition)
     choice = _Choice(window)
     with log.transaction(state.version) as transaction:
-        removal = remove_rejects(log.address, partition, state.reject_files, choice, REJECTS)
+        removal = remove_rejects(
+            log.address, partition, state.reject_files, choice, REJECTS, transaction.wrote
+        )
         if not removal.rows:
             return 0
-        transaction.wrote(fact.path for fact in removal.added)
         records = record_prefixes(f"{log.address.name}.{partition}", state)
         transaction.commit(
             Change(

@@ -275,13 +275,3 @@ def conflict_hint(table: str) -> str:
         f"tailpipe table rewrite {table} converts what is stored, tailpipe table delete {table} removes it; "
         "or give the column another name"
     )
-
-
-def stored_columns(address: TableAddress) -> dict[str, str]:
-    """Columns that the table has now with their DuckDB types; none while it was never collected."""
-    delta = address.opened()
-    return (
-        {field.name: str(field.metadata.get(TYPE_KEY) or field.type) for field in delta.schema().fields}
-        if delta is not None
-        else {}
-    )

@@ -39,6 +39,11 @@ def read_file(address: TableAddress, path: str, columns: list[str] | None = None
         return read_rejects(address, path, columns)
 
 
+def quarantined(address: TableAddress, files: Sequence[str]) -> int:
+    """Records that are in quarantine now; of its files, only how many each row stands for is read."""
+    return sum(records_in(read_file(address, path, ["records"])) for path in files)
+
+
 def is_within(rows: Any, window: Window | None) -> Any:
     """Which records were rejected within the window; all where there is none."""
     if window is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -28,6 +28,8 @@ from tailpipe.times import Window
 
 # For each row of a table a boolean: whether it goes. Null means that it stays.
 Gone = Callable[[pa.Table], Any]
+# Hears of files as soon as they are written: whoever commits takes them back if nothing comes of it.
+Wrote = Callable[[Iterable[str]], None]
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,16 @@ def remove_action(file: LiveFile) -> Any:
     return RemoveAction(file.path, True, now, file.size_bytes, dict(file.partition_values))
 
 
-def remove_chosen(address: TableAddress, files: Sequence[LiveFile], chosen: Chosen, unit: str) -> Removal:
+def remove_chosen(
+    address: TableAddress, files: Sequence[LiveFile], chosen: Chosen, unit: str, wrote: Wrote
+) -> Removal:
     """Rows that were chosen by their tp_id. Reads the ids of the files one after another, until all are found."""
-    return _remove(address, files, "tp_id", chosen, unit, is_done=lambda: chosen.is_found)
+    return _remove(address, files, "tp_id", chosen, unit, wrote, is_done=lambda: chosen.is_found)
 
 
-def remove_window(address: TableAddress, files: Sequence[LiveFile], window: Window, unit: str) -> Removal:
+def remove_window(
+    address: TableAddress, files: Sequence[LiveFile], window: Window, unit: str, wrote: Wrote
+) -> Removal:
     """Rows of the window. Files wholly inside or outside of it are not opened."""
     start, end = window.start.replace(tzinfo=None), window.end.replace(tzinfo=None)
     whole, others = [], []
@@ -132,28 +138,28 @@ def remove_window(address: TableAddress, files: Sequence[LiveFile], window: Wind
         moments = rows.column("tp_timestamp").cast(pa.timestamp("us"))
         return pc.and_(pc.greater_equal(moments, start), pc.less(moments, end))
 
-    rest = _remove(address, others, "tp_timestamp", is_gone, unit)
+    rest = _remove(address, others, "tp_timestamp", is_gone, unit, wrote)
     return Removal((*whole, *rest.removed), rest.added, rest.rows + sum(file.rows for file in whole))
 
 
 def remove_rejects(
-    address: TableAddress, partition: str, files: Sequence[str], is_gone: Gone, unit: str
+    address: TableAddress, partition: str, files: Sequence[str], is_gone: Gone, unit: str, wrote: Wrote
 ) -> RejectRemoval:
     """Rejects of which `is_gone(rows)` is true; it is asked once per file. Files are relative to the table."""
     removed: list[str] = []
     added: list[RejectsFact] = []
     gone = 0
-    with _undone_on_error(address, added):
-        for path in files:
-            with _told(address, path):
-                rows = read_rejects(address, path)
-                kept = rows.filter(_stays(is_gone(rows)))
-                if kept.num_rows == rows.num_rows:
-                    continue
-                removed.append(path)
-                gone += records_in(rows) - records_in(kept)
-                if kept.num_rows:
-                    added.append(write_rejects(address, partition, kept, unit))
+    for path in files:
+        with rewriting_of(address, path):
+            rows = read_rejects(address, path)
+            kept = rows.filter(_stays(is_gone(rows)))
+            if kept.num_rows == rows.num_rows:
+                continue
+            removed.append(path)
+            gone += records_in(rows) - records_in(kept)
+            if kept.num_rows:
+                added.append(write_rejects(address, partition, kept, unit))
+                wrote([added[-1].path])
     return RejectRemoval(tuple(removed), tuple(added), gone)
 
 
@@ -188,29 +194,30 @@ def _remove(
     column: str,
     is_gone: Gone,
     unit: str,
+    wrote: Wrote,
     is_done: Callable[[], bool] = lambda: False,
 ) -> Removal:
     """`is_gone` sees the one column. Files after the one with which it is done are not opened."""
     removed: list[LiveFile] = []
     added: list[FileFact] = []
     gone = 0
-    with _undone_on_error(address, added):
-        for file in files:
-            if is_done():
-                break
-            with (
-                _told(address, file.path),
-                pq.ParquetFile(file.path, filesystem=address.files) as parquet,
-            ):
-                groups = range(parquet.num_row_groups)
-                stays = [_stays(is_gone(parquet.read_row_group(k, columns=[column]))) for k in groups]
-                kept = sum(pc.sum(mask).as_py() or 0 for mask in stays)
-                if kept == parquet.metadata.num_rows:
-                    continue
-                removed.append(file)
-                gone += parquet.metadata.num_rows - kept
-                if kept:
-                    added.append(_rewrite(parquet, stays, address, file, unit))
+    for file in files:
+        if is_done():
+            break
+        with (
+            rewriting_of(address, file.path),
+            pq.ParquetFile(file.path, filesystem=address.files) as parquet,
+        ):
+            groups = range(parquet.num_row_groups)
+            stays = [_stays(is_gone(parquet.read_row_group(k, columns=[column]))) for k in groups]
+            kept = sum(pc.sum(mask).as_py() or 0 for mask in stays)
+            if kept == parquet.metadata.num_rows:
+                continue
+            removed.append(file)
+            gone += parquet.metadata.num_rows - kept
+            if kept:
+                added.append(_rewrite(parquet, stays, address, file, unit))
+                wrote([added[-1].path])
     return Removal(tuple(removed), tuple(added), gone)
 
 
@@ -241,20 +248,11 @@ def _moments(actions: pa.Table, name: str) -> list[datetime | None]:
 
 
 @contextmanager
-def _undone_on_error(address: TableAddress, added: Sequence[FileFact | RejectsFact]) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        address.discard(fact.path for fact in added)
-        raise
-
-
-@contextmanager
-def _told(address: TableAddress, path: str) -> Iterator[None]:
+def rewriting_of(address: TableAddress, path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         raise LakeError(
-            f"{address}: {path} cannot be rewritten: {error}. No row was removed.",
+            f"{address}: {path} cannot be rewritten: {error}. Nothing was changed.",
             hint="check that the file is whole and can be read, and that the disk has room",
         ) from error

@@ -6,7 +6,7 @@ hold the old type are written anew, so that every reader sees one type. One row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from tailpipe.lake.conversion import Converter, open_converter
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.evolution import ColumnChange
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.removal import LiveFile
+from tailpipe.lake.removal import LiveFile, Wrote, rewriting_of
 from tailpipe.tables.types import arrow_type, duckdb_type
 
 KIND = "rewrite"
@@ -55,22 +55,19 @@ def rewrite_files(
     address: TableAddress,
     files: Sequence[LiveFile],
     changes: Sequence[ColumnChange],
-    wrote: Callable[[Iterable[str]], None],
+    wrote: Wrote,
 ) -> Rewriting:
     """Nothing of it is visible before a commit; `wrote` hears of each file."""
     rewriting = Rewriting()
     with open_converter() as converter:
         for file in files:
-            try:
-                with pq.ParquetFile(file.path, filesystem=address.files) as parquet:
-                    writer = _Rewriter(converter, {change.name: change for change in changes}, rewriting)
-                    rewriting.added.append(writer.rewrite(parquet, address, file))
-                    wrote([rewriting.added[-1].path])
-            except (OSError, pa.ArrowException) as error:
-                raise LakeError(
-                    f"{address}: {file.path} cannot be rewritten: {error}. Nothing was changed.",
-                    hint="check that the file is whole and can be read, and that the disk has room",
-                ) from error
+            with (
+                rewriting_of(address, file.path),
+                pq.ParquetFile(file.path, filesystem=address.files) as parquet,
+            ):
+                writer = _Rewriter(converter, {change.name: change for change in changes}, rewriting)
+                rewriting.added.append(writer.rewrite(parquet, address, file))
+                wrote([rewriting.added[-1].path])
     return rewriting
 
 

@@ -129,7 +129,27 @@ class Transaction:
 
 
 def manifest_of(change: Change, history: tuple[str, ...] = ()) -> Manifest:
-    header = Header(
+    return Manifest.of(_header(change, history), change.artifacts)
+
+
+def snapshot(partition: str, run: str, state: PartitionState, history: tuple[str, ...] = ()) -> Manifest:
+    """All that the state knows, in one manifest that stands for those named."""
+    known = Change(
+        partition,
+        "snapshot",
+        "",
+        run,
+        rejects=state.reject_files,
+        asked=state.asked,
+        covered=state.claimed,
+        failures=state.failures,
+        report=state.last_run,
+    )
+    return Manifest(_header(known, history, is_snapshot=True), state.artifacts)
+
+
+def _header(change: Change, history: tuple[str, ...], *, is_snapshot: bool = False) -> Header:
+    return Header(
         partition=change.partition,
         kind=change.kind,
         unit=change.unit,
@@ -143,28 +163,13 @@ def manifest_of(change: Change, history: tuple[str, ...] = ()) -> Manifest:
         deleted=windows_text(change.deleted),
         failures=change.failures,
         report=change.report,
+        is_snapshot=is_snapshot,
         history=history,
     )
-    return Manifest.of(header, change.artifacts)
 
 
-def snapshot(partition: str, run: str, state: PartitionState, history: tuple[str, ...] = ()) -> Manifest:
-    """All that the state knows, in one manifest that stands for those named."""
-    header = Header(
-        partition=partition,
-        kind="snapshot",
-        unit="",
-        run=run,
-        written_at=datetime.now(UTC),
-        rejects=state.reject_files,
-        asked=_texts(state.asked),
-        covered=_texts(state.claimed),
-        failures=state.failures,
-        report=state.last_run,
-        is_snapshot=True,
-        history=history,
-    )
-    return Manifest(header, state.artifacts)
+def _texts(windows: Mapping[str, Windows]) -> dict[str, tuple[str, ...]]:
+    return {source: windows_text(parts) for source, parts in windows.items()}
 
 
 @dataclass
@@ -193,7 +198,3 @@ def until_committed(name: str, attempt: Callable[[], T]) -> T:
             return attempt()
         except ConflictError:
             attempts.conflicted()
-
-
-def _texts(windows: Mapping[str, Windows]) -> dict[str, tuple[str, ...]]:
-    return {source: windows_text(parts) for source, parts in windows.items()}

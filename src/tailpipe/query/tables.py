@@ -23,7 +23,9 @@ def find_queryable(lake: Lake, tables: Mapping[str, Table], collected_tables: It
     def find_table(name: str) -> TableView:
         uri = lake.table(name).uri if name in stored else None
         table = tables.get(name)
-        columns = _declared(table) if table else stored_columns(lake, name) or _declared(None)
+        columns = (
+            _declared(table) if table else tuple(stored_columns(lake.table(name)).items()) or _declared(None)
+        )
         return TableView(name, uri, columns)
 
     def find_reject_files() -> Sequence[str]:

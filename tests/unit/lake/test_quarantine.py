@@ -165,7 +165,7 @@ def test_a_broken_file_is_named(tmp_path: Path) -> None:
     (location / path).write_bytes(b"not parquet")
     with pytest.raises(LakeError, match=path):
         count_reasons(TableAddress(str(location)), [path])
-    with pytest.raises(LakeError, match="No row was removed"):
+    with pytest.raises(LakeError, match="Nothing was changed"):
         delete_rejects(Lake(str(tmp_path)), "app_log", "one")
 
 

@@ -25,6 +25,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.log import TableLog
 from tailpipe.lake.paths import PARTITION_COLUMNS, hive_folder
 from tailpipe.lake.rejects import REJECTS_SCHEMA, write_rejects
 from tailpipe.lake.removal import (
@@ -38,6 +39,7 @@ from tailpipe.lake.removal import (
     remove_rejects,
     remove_window,
 )
+from tailpipe.lake.transaction import Transaction
 from tailpipe.query.connection import load_extension
 from tailpipe.times import Window
 
@@ -69,6 +71,14 @@ class Row:
 
 def address_of(folder: Path) -> TableAddress:
     return TableAddress(str(folder))
+
+
+def transaction_in(folder: Path) -> Transaction:
+    return TableLog(address_of(folder), pa.schema([])).transaction(0)
+
+
+def keep(paths: Iterable[str]) -> None:
+    """As where a commit follows."""
 
 
 def stored_rows(rows: Iterable[Row]) -> pa.Table:
@@ -124,7 +134,9 @@ def test_what_stays_is_as_it_was(tmp_path: Path) -> None:
         [Row("b", 5, at(0, microseconds=1)), Row("b", 6, at(4, microseconds=1001))],
     ]
     old = data_file(tmp_path, groups, "a/b")
-    found = remove_chosen(address_of(tmp_path), [live(old)], Chosen(frozenset({PREFIXES["a"]})), "again")
+    found = remove_chosen(
+        address_of(tmp_path), [live(old)], Chosen(frozenset({PREFIXES["a"]})), "again", keep
+    )
 
     assert (found.removed, found.rows) == ((live(old),), 3)
     (new,) = found.added
@@ -154,11 +166,11 @@ def test_files_that_hold_nothing_of_it_are_left_alone(tmp_path: Path) -> None:
     only_a = data_file(tmp_path, [[Row("a", 1, at(1))]])
     only_b = data_file(tmp_path, [[Row("b", 1, at(1))]])
     files = [live(only_a), live(only_b)]
-    found = remove_chosen(address_of(tmp_path), files, Chosen(frozenset({PREFIXES["a"]})), "u")
+    found = remove_chosen(address_of(tmp_path), files, Chosen(frozenset({PREFIXES["a"]})), "u", keep)
     assert found == Removal((live(only_a),), (), 1)
-    assert remove_chosen(address_of(tmp_path), files, Chosen(frozenset({PREFIXES["c"]})), "u") == Removal(
-        (), (), 0
-    )
+    assert remove_chosen(
+        address_of(tmp_path), files, Chosen(frozenset({PREFIXES["c"]})), "u", keep
+    ) == Removal((), (), 0)
     assert all_paths(tmp_path) == {only_a.path, only_b.path}
 
 
@@ -171,18 +183,18 @@ def test_a_file_wholly_in_or_out_of_the_window_is_not_opened(tmp_path: Path) -> 
     inside_by_day, inside_by_range = unreadable(24, None, None), unreadable(48, 49, 50)
     outside = [unreadable(0, None, None), unreadable(48, 60, 61), unreadable(72, 72, 73)]
     files = [inside_by_day, inside_by_range, *outside]
-    found = remove_window(address_of(tmp_path), files, Window(at(24), at(60)), "u")
+    found = remove_window(address_of(tmp_path), files, Window(at(24), at(60)), "u", keep)
     assert found == Removal((inside_by_day, inside_by_range), (), 14)
     partly = unreadable(48, 58, 60)
     with pytest.raises(LakeError, match=r"gone-48-58\.parquet cannot be rewritten"):
-        remove_window(address_of(tmp_path), [partly], Window(at(24), at(60)), "u")
+        remove_window(address_of(tmp_path), [partly], Window(at(24), at(60)), "u", keep)
 
 
 def test_a_window_ends_before_its_end(tmp_path: Path) -> None:
     microsecond = timedelta(microseconds=1)
     edges = [at(1) - microsecond, at(1), at(2) - microsecond, at(2)]
     file = data_file(tmp_path, [[Row("a", k, moment) for k, moment in enumerate(edges)]])
-    found = remove_window(address_of(tmp_path), [live(file)], Window(at(1), at(2)), "u")
+    found = remove_window(address_of(tmp_path), [live(file)], Window(at(1), at(2)), "u", keep)
     assert found.rows == 2
     assert ids(tmp_path, found.added) == [Row("a", k, START).tp_id for k in (0, 3)]
 
@@ -191,8 +203,8 @@ def test_the_last_microsecond_of_a_day_goes_with_its_day(tmp_path: Path) -> None
     file = data_file(tmp_path, [[Row("a", 1, at(24, microseconds=-1))]])
     assert file.last == "2024-06-02T00:00:00.000"
     (tmp_path / file.path).unlink()  # Its day says enough.
-    assert remove_window(address_of(tmp_path), [live(file)], Window(at(0), at(24)), "u").rows == 1
-    assert remove_window(address_of(tmp_path), [live(file)], Window(at(24), at(48)), "u").rows == 0
+    assert remove_window(address_of(tmp_path), [live(file)], Window(at(0), at(24)), "u", keep).rows == 1
+    assert remove_window(address_of(tmp_path), [live(file)], Window(at(24), at(48)), "u", keep).rows == 0
 
 
 def test_a_failure_leaves_no_stray_file(tmp_path: Path) -> None:
@@ -202,14 +214,21 @@ def test_a_failure_leaves_no_stray_file(tmp_path: Path) -> None:
 
     missing = replace(live(broken), path="tp_partition=p/missing.parquet")
     before = all_paths(tmp_path)
-    with pytest.raises(LakeError, match=r"missing\.parquet cannot be rewritten.*No row was removed") as told:
-        remove_chosen(address_of(tmp_path), [live(first), missing], Chosen(prefixes), "u")
+    with (
+        pytest.raises(LakeError, match=r"missing\.parquet cannot be rewritten.*Nothing was changed") as told,
+        transaction_in(tmp_path) as transaction,
+    ):
+        remove_chosen(address_of(tmp_path), [live(first), missing], Chosen(prefixes), "u", transaction.wrote)
     assert told.value.hint
     assert all_paths(tmp_path) == before
 
     damage(tmp_path / broken.path)
-    with pytest.raises(LakeError, match="cannot be rewritten"):
-        remove_chosen(address_of(tmp_path), [live(first), live(broken)], Chosen(prefixes), "u")
+    files = [live(first), live(broken)]
+    with (
+        pytest.raises(LakeError, match="cannot be rewritten"),
+        transaction_in(tmp_path) as transaction,
+    ):
+        remove_chosen(address_of(tmp_path), files, Chosen(prefixes), "u", transaction.wrote)
     assert all_paths(tmp_path) == before
 
 
@@ -244,7 +263,7 @@ def test_rejects_leave_quarantine(tmp_path: Path) -> None:
     )
     files = [write_rejects(address_of(tmp_path), "p q", reject_rows(*each), "u").path for each in contents]
     of_a = by_prefix(frozenset({PREFIXES["a"]}))
-    found = remove_rejects(address_of(tmp_path), "p q", files, of_a, "again")
+    found = remove_rejects(address_of(tmp_path), "p q", files, of_a, "again", keep)
     assert (found.removed, found.rows) == (tuple(files[:2]), 3)
     (new,) = found.added
     assert (new.unit, new.rows) == ("again", 1)
@@ -252,17 +271,21 @@ def test_rejects_leave_quarantine(tmp_path: Path) -> None:
     assert pq.ParquetFile(tmp_path / new.path).read().equals(reject_rows(("b", 2, "bad")))
 
     worse = remove_rejects(
-        address_of(tmp_path), "p q", files, lambda rows: pc.equal(rows["reason"], "worse"), "u"
+        address_of(tmp_path), "p q", files, lambda rows: pc.equal(rows["reason"], "worse"), "u", keep
     )
     assert (worse.removed, worse.rows) == ((files[0], files[2]), 2)
     nothing = remove_rejects(
-        address_of(tmp_path), "p q", files, lambda rows: pc.equal(rows["entry"], "x"), "u"
+        address_of(tmp_path), "p q", files, lambda rows: pc.equal(rows["entry"], "x"), "u", keep
     )
     assert (nothing.removed, nothing.added, nothing.rows) == ((), (), 0)
 
     before = all_paths(tmp_path)
-    with pytest.raises(LakeError, match=r"gone\.parquet cannot be rewritten"):
-        remove_rejects(address_of(tmp_path), "p q", [files[0], "_rejects/p q/gone.parquet"], of_a, "u")
+    files = [files[0], "_rejects/p q/gone.parquet"]
+    with (
+        pytest.raises(LakeError, match=r"gone\.parquet cannot be rewritten"),
+        transaction_in(tmp_path) as transaction,
+    ):
+        remove_rejects(address_of(tmp_path), "p q", files, of_a, "u", transaction.wrote)
     assert all_paths(tmp_path) == before
 
 
@@ -313,14 +336,14 @@ def test_a_delta_table_changes_files_in_one_commit(tmp_path: Path, checkpoint: b
     assert sorted(files, key=lambda file: file.path) == sorted(map(live, facts), key=lambda file: file.path)
     assert live_files(DeltaTable(str(tmp_path)), "p") == []
 
-    found = remove_chosen(address_of(tmp_path), files, Chosen(frozenset({PREFIXES["a"]})), "u")
+    found = remove_chosen(address_of(tmp_path), files, Chosen(frozenset({PREFIXES["a"]})), "u", keep)
     commit(tmp_path, [*map(remove_action, found.removed), *map(add_action, found.added)])
     assert seen(tmp_path) == {(index, both[1].tp_id) for index in ODD_INDEXES}
 
     if checkpoint:
         DeltaTable(str(tmp_path)).create_checkpoint()
     files = live_files(DeltaTable(str(tmp_path)), "p q")
-    found = remove_window(address_of(tmp_path), files, Window(at(0), at(24)), "u")
+    found = remove_window(address_of(tmp_path), files, Window(at(0), at(24)), "u", keep)
     commit(tmp_path, [remove_action(file) for file in found.removed])
     assert seen(tmp_path) == set()
     assert live_files(DeltaTable(str(tmp_path)), "p q") == []
@@ -337,7 +360,7 @@ def test_statistics_that_a_log_lacks_are_not_needed(tmp_path: Path) -> None:
     commit(tmp_path, [AddAction(fact.path, fact.size_bytes, fact.partition_values, now, True, "{}")])
     (file,) = live_files(DeltaTable(str(tmp_path)), "p q")
     assert (file.first, file.last) == (None, None)
-    found = remove_window(address_of(tmp_path), [file], Window(at(0), at(2)), "u")
+    found = remove_window(address_of(tmp_path), [file], Window(at(0), at(2)), "u", keep)
     assert ids(tmp_path, found.added) == [Row("a", 2, START).tp_id]
 
 
@@ -388,14 +411,14 @@ def test_files_lose_what_a_list_would_lose(
     check(
         root,
         lives,
-        remove_chosen(address_of(root), lives, Chosen(named), "u"),
+        remove_chosen(address_of(root), lives, Chosen(named), "u", keep),
         model,
         lambda row: row.artifact in artifacts,
     )
     check(
         root,
         lives,
-        remove_window(address_of(root), lives, window, "u"),
+        remove_window(address_of(root), lives, window, "u", keep),
         model,
         lambda row: window.contains(row.moment),
     )

@@ -150,7 +150,7 @@ def _details(setup: Setup, table: Table) -> Facts:
     from tailpipe.tables.describe import described_columns
 
     default = table.default_format
-    stored = stored_columns(setup.lake, table.name) or ()
+    stored = tuple(stored_columns(setup.lake.table(table.name)).items())
     columns = described_columns(with_stored_columns(table, stored))
     return {
         "format": f"{default[0]}.{default[1]}" if default else None,
