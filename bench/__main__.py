@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from bench import days, report
+from bench import days, histories, report
 from bench.cases import Case, all_cases
 from bench.contenders import DUCKDB, Result, run
 from bench.data import prepared
@@ -20,7 +20,7 @@ from bench.measure import CommandFailed
 
 KNOWN = "known-artifacts"
 MILLION = "million-artifacts"
-USUAL = (*all_cases(1, 1), KNOWN, days.NAME)
+USUAL = (*all_cases(1, 1), KNOWN, days.NAME, histories.NAME)
 NAMES = (*USUAL, MILLION)
 
 
@@ -48,6 +48,8 @@ def _measure(name: str, options: argparse.Namespace) -> list[str]:
         return _print(Known(MILLION, options.many_files, 30).report(options.data))
     if name == days.NAME:
         return _print(days.report(options.data, options.engines, options.days))
+    if name == histories.NAME:
+        return _print(histories.report(options.commits))
     return _compare(all_cases(options.size_mb, options.lines)[name], options)
 
 
@@ -92,6 +94,7 @@ def _options() -> argparse.Namespace:
         "--many-files", type=int, default=1_000_000, help=f"files of {MILLION} (default 1,000,000)"
     )
     parser.add_argument("--days", type=int, default=365, help="days of small files (default 365)")
+    parser.add_argument("--commits", type=int, default=10_000, help="commits of a history (default 10,000)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each (default 1)")
     parser.add_argument("--memory-max-mb", type=int, help="memory_max_mb of the workspace")
     default = Path(tempfile.gettempdir()) / "tailpipe-bench"
