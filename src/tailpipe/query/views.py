@@ -102,8 +102,9 @@ def create_views(
     for name, select in selects.items():
         connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
     connection.execute("CREATE SCHEMA tailpipe")
-    files = queryable.find_reject_files() if reaches_all or "rejects" in words else ()
-    connection.execute(f"CREATE VIEW tailpipe.rejects AS {_rejects(files, allowed)}")
+    find_files = queryable.find_reject_files if reaches_all or "rejects" in words else tuple
+    rejects = _or_failing(lambda: _rejects(find_files(), allowed), "rejects" in words)
+    connection.execute(f"CREATE VIEW tailpipe.rejects AS {rejects}")
     for name, book in queryable.books.items():
         is_named = {"tailpipe", name} <= words
         select = f"{_in_given_order(book.columns, {})} WHERE false"
