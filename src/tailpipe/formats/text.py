@@ -70,33 +70,33 @@ def valid_utf8(data: bytes) -> bytes:
 def line_blocks(chunks: Iterator[bytes], limit_bytes: int = MAX_RECORD_BYTES) -> Iterator[bytes | LongLine]:
     """Blocks of whole lines, each ended by LF. The last line gets its LF if the file lacks it.
 
-    A line over the limit comes as a LongLine of its own; what is held meanwhile stays bounded.
+    A line over the limit comes as a LongLine of its own; what waits meanwhile stays bounded.
     """
-    held: list[bytes] = []
-    held_bytes = 0
+    waiting: list[bytes] = []
+    waiting_bytes = 0
     for chunk in chunks:
         first_end = chunk.find(b"\n")
         if first_end < 0:
-            if held_bytes <= limit_bytes:
-                held.append(chunk)
-            held_bytes += len(chunk)
+            if waiting_bytes <= limit_bytes:
+                waiting.append(chunk)
+            waiting_bytes += len(chunk)
             continue
         start = 0
-        if held_bytes + first_end > limit_bytes:
-            yield _long_line(held, chunk[:first_end], held_bytes + first_end)
+        if waiting_bytes + first_end > limit_bytes:
+            yield _long_line(waiting, chunk[:first_end], waiting_bytes + first_end)
             start = first_end + 1
-            held, held_bytes = [], 0
+            waiting, waiting_bytes = [], 0
         last_end = chunk.rfind(b"\n") + 1
         if last_end > start:
-            yield b"".join([*held, chunk[start:last_end]])
+            yield b"".join([*waiting, chunk[start:last_end]])
         rest = chunk[last_end:]
-        held, held_bytes = [rest], len(rest)
-    if held_bytes > limit_bytes:
-        yield _long_line(held, b"", held_bytes)
-    elif held_bytes:
-        yield b"".join([*held, b"\n"])
+        waiting, waiting_bytes = [rest], len(rest)
+    if waiting_bytes > limit_bytes:
+        yield _long_line(waiting, b"", waiting_bytes)
+    elif waiting_bytes:
+        yield b"".join([*waiting, b"\n"])
 
 
-def _long_line(held: list[bytes], end: bytes, size_bytes: int) -> LongLine:
-    head = b"".join(part[:KEPT_BYTES] for part in [*held, end])[:KEPT_BYTES]
+def _long_line(waiting: list[bytes], end: bytes, size_bytes: int) -> LongLine:
+    head = b"".join(part[:KEPT_BYTES] for part in [*waiting, end])[:KEPT_BYTES]
     return LongLine(head, size_bytes)

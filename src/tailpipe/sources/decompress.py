@@ -181,17 +181,17 @@ def expand(kind: str, chunks: Iterator[bytes], name: str, trailing: Trailing) ->
     """
     magics = _MAGICS[kind]
     decoder: Any = None
-    held = b""
+    waiting = b""
     read_bytes = 0
     for chunk in chunks:
         read_bytes += len(chunk)
-        data = held + chunk if held else chunk
-        held = b""
+        data = waiting + chunk if waiting else chunk
+        waiting = b""
         while True:
             if decoder is None:
                 data = data.lstrip(b"\x00")
                 if any(len(data) < len(magic) and magic.startswith(data) for magic in magics):
-                    held = data
+                    waiting = data
                     break
                 if not data.startswith(magics):
                     trailing.see(chain((data,), chunks))
@@ -211,5 +211,5 @@ def expand(kind: str, chunks: Iterator[bytes], name: str, trailing: Trailing) ->
                 break
             else:
                 data = b""
-    if decoder is not None or held:
+    if decoder is not None or waiting:
         raise ArtifactError(f"{name}: {kind} stream ends after {read_bytes:,} bytes")

@@ -80,7 +80,7 @@ def entries_of(plain: Plain, entry: str | None = None) -> Iterator[Entry | Unrea
     """(entry name, plain chunks) pairs, in stored order; the name is None unless an archive holds the file.
 
     Each entry's chunks must be read before the next entry is asked for. Only regular files come out of archives; a name
-    that would leave the archive's folder is refused. What follows packed data comes behind its entry. All chunks have
+    that would leave the archive's folder is an error. What follows packed data comes behind its entry. All chunks have
     been taken when they end, also those that nobody needed.
     """
     if plain.archive == "zip":
