@@ -36,18 +36,10 @@ def _lines(
     source = "" if is_common and not column.source else f"{source_above}{column.source or column.name}"
     tree = parse_type(column.type)
     yield DescribedColumn(name, _short(tree), source, column.required, column.description)
-    for member in column.members:
-        yield from _lines(member, f"{name}.", f"{source}.")
-    if not column.members:
-        yield from _typed_members(name, source, tree)
-
-
-def _typed_members(above: str, source_above: str, tree: DataType) -> Iterator[DescribedColumn]:
     struct = _struct(tree)
-    for member in struct.members if struct else ():
-        name, source = f"{above}.{member.name}", f"{source_above}.{member.name}"
-        yield DescribedColumn(name, _short(member.type), source, False, "")
-        yield from _typed_members(name, source, member.type)
+    typed = (Column(member.name, duckdb_type(member.type)) for member in struct.members) if struct else ()
+    for member in column.members or typed:
+        yield from _lines(member, f"{name}.", f"{source}.")
 
 
 def _struct(tree: DataType) -> Struct | None:

@@ -106,8 +106,6 @@ def _want(shape: Shape, path: list[str], type_: DataType) -> None:
         case Struct(members):
             for member in members:
                 _want(shape, [*path, member.name], member.type)
-        case ListOf() | MapOf():
-            shape.want(path, type_)
         case _:
             shape.want(path, type_)
 

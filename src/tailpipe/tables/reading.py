@@ -7,6 +7,7 @@ other, and look-around, which one of them lacks.
 
 from __future__ import annotations
 
+from tailpipe.tables.type_text import WHOLE_NUMBERS
 from tailpipe.tables.types import Scalar, parse_type, spark_type
 
 CLOCK = r"([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?"
@@ -45,14 +46,6 @@ SPAN_UNIT = (
     r"(microsecond|us|millisecond|ms|second|sec|s|minute|min|m|hour|hr|h|day|d|week|w|month|mon|year|yr|y)s?"
 )
 INTERVAL = rf"^[ \t]*(?i)((-?[0-9]+([.][0-9]+)?[ \t]*{SPAN_UNIT}[ \t]*)+({CLOCK})?|-?{CLOCK})[ \t]*$"
-
-UNSIGNED_MAXIMUM = {
-    "UTINYINT": 2**8 - 1,
-    "USMALLINT": 2**16 - 1,
-    "UINTEGER": 2**32 - 1,
-    "UBIGINT": 2**64 - 1,
-    "UHUGEINT": 10**38 - 1,
-}
 
 
 def scalar_from_text(column_sql: str, type_: Scalar | str) -> str:
@@ -101,8 +94,8 @@ def _matching(text: str, pattern: str, value: str) -> str:
 def _integer(text: str, scalar: Scalar) -> str:
     # Casting text to a decimal rounds, so "1.5" is kept out by its shape.
     value = f"try_cast({text} AS {spark_type(scalar)})"
-    maximum = UNSIGNED_MAXIMUM.get(scalar.name)
-    if maximum is None:
+    least, maximum = WHOLE_NUMBERS[scalar.name]
+    if least < 0:
         return _matching(text, WHOLE_NUMBER, value)
     return f"CASE WHEN {_like(text, WHOLE_NUMBER)} AND {value} BETWEEN 0 AND {maximum} THEN {value} END"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tailpipe.formats.format import TEXT, Format
 from tailpipe.records import ReasonCode
 from tailpipe.tables.computing import INDEX, NOTHING, Computing, sent_field
-from tailpipe.tables.fields import RECORD, Shape, record_shape, source_path, text_sql
+from tailpipe.tables.fields import RECORD, record_shape, source_path, text_sql
 from tailpipe.tables.sql import literal, quoted
 from tailpipe.tables.standard import (
     CODE,
@@ -131,7 +131,7 @@ def _parse(records: DataFrame, recipe: Recipe, present: Sequence[Column]) -> Dat
 
 def _read_columns(parsed: DataFrame, recipe: Recipe, present: Sequence[Column]) -> DataFrame:
     shape = record_shape(present, recipe.computing.fields)
-    values = {column.name: _value(column, recipe, shape) for column in present}
+    values = {column.name: column_value(column, shape, recipe.table.null_if) for column in present}
     bad_values = [reason for value in values.values() for reason in value.reasons]
     reasons = [REASON, f"CASE WHEN {RECORD} IS NULL THEN {literal(recipe.format.mismatch_reason)} END"]
     if bad_values:
@@ -164,10 +164,6 @@ def _sql(column: Column, values: dict[str, ColumnValue]) -> str:
     if column.name in values:
         return values[column.name].sql
     return f"CAST(NULL AS {spark_type(column.type)})"
-
-
-def _value(column: Column, recipe: Recipe, shape: Shape) -> ColumnValue:
-    return column_value(column, shape, recipe.table.null_if)
 
 
 def _fill_standard(rows: DataFrame, recipe: Recipe) -> DataFrame:

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from tailpipe.tables.type_text import DataType, ListOf, MapOf, Member, Scalar, Struct
+from tailpipe.tables.type_text import WHOLE_NUMBERS, DataType, ListOf, MapOf, Member, Scalar, Struct
 from tailpipe.tables.types import arrow_type
 
-_WHOLE_NUMBERS = {
-    "TINYINT": (-(2**7), 2**7 - 1),
-    "SMALLINT": (-(2**15), 2**15 - 1),
-    "INTEGER": (-(2**31), 2**31 - 1),
-    "BIGINT": (-(2**63), 2**63 - 1),
-    "HUGEINT": (1 - 10**38, 10**38 - 1),
-    "UTINYINT": (0, 2**8 - 1),
-    "USMALLINT": (0, 2**16 - 1),
-    "UINTEGER": (0, 2**32 - 1),
-    "UBIGINT": (0, 2**64 - 1),
-    "UHUGEINT": (0, 10**38 - 1),
-}
 _EXACT_WHOLE_NUMBERS = {"FLOAT": 2**24, "DOUBLE": 2**53}
 # What is stored as text is that text. Text as JSON is a value or, where it is none, a string.
 _WIDER = {
@@ -99,4 +87,4 @@ def _holds(wide: Scalar, narrow: Scalar) -> bool:
 def _whole_numbers(type_: Scalar) -> tuple[int, int] | None:
     if type_.name == "DECIMAL" and type_.scale == 0:
         return 1 - 10**type_.precision, 10**type_.precision - 1
-    return _WHOLE_NUMBERS.get(type_.name)
+    return WHOLE_NUMBERS.get(type_.name)

@@ -49,6 +49,19 @@ ALIASES = {
     "timestamp without time zone": "TIMESTAMP",
 }
 
+# The least and the most that each can hold.
+WHOLE_NUMBERS = {
+    "TINYINT": (-(2**7), 2**7 - 1),
+    "SMALLINT": (-(2**15), 2**15 - 1),
+    "INTEGER": (-(2**31), 2**31 - 1),
+    "BIGINT": (-(2**63), 2**63 - 1),
+    "HUGEINT": (1 - 10**38, 10**38 - 1),
+    "UTINYINT": (0, 2**8 - 1),
+    "USMALLINT": (0, 2**16 - 1),
+    "UINTEGER": (0, 2**32 - 1),
+    "UBIGINT": (0, 2**64 - 1),
+    "UHUGEINT": (0, 10**38 - 1),
+}
 DEFAULT_PRECISION, DEFAULT_SCALE = 18, 3
 MAX_PRECISION = 38
 
@@ -99,26 +112,29 @@ def _parsed(text: str) -> DataType:
     return _Parser(text, None).whole()
 
 
-TOKEN = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([A-Za-z_][A-Za-z0-9_]*)|(\d+)|(.))', re.DOTALL)
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
+_TOKEN = re.compile(
+    r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<number>\d+)|(?P<sign>.))',
+    re.DOTALL,
+)
 
 
 class _Parser:
     def __init__(self, text: str, position: Position | None) -> None:
         self.text = text
         self.position = position
-        self.tokens = [_token(match) for match in TOKEN.finditer(text.strip())]
+        # The kind of each and its text.
+        self.tokens = [
+            (kind, token.replace('""', '"'))
+            for match in _TOKEN.finditer(text.strip())
+            for kind, token in match.groupdict().items()
+            if token is not None
+        ]
         self.index = 0
 
     def whole(self) -> DataType:
         type_ = self._type()
         if self.index < len(self.tokens):
-            raise self._error(f'"{self.tokens[self.index].text}" is not expected there')
+            raise self._error(f'"{self.tokens[self.index][1]}" is not expected there')
         return type_
 
     def _type(self) -> DataType:
@@ -149,10 +165,8 @@ class _Parser:
         return Struct(tuple(members))
 
     def _member(self) -> Member:
-        if self.index < len(self.tokens) and self.tokens[self.index].kind == "quoted":
-            name = self._take("quoted", "a member name")
-        else:
-            name = self._take("word", "a member name")
+        is_quoted = self.index < len(self.tokens) and self.tokens[self.index][0] == "quoted"
+        name = self._take("quoted" if is_quoted else "word", "a member name")
         return Member(name, self._type())
 
     def _map(self) -> MapOf:
@@ -176,7 +190,7 @@ class _Parser:
 
     def _time_zone(self, word: str) -> str:
         """`timestamp with time zone` is one name of four words."""
-        ahead = [token.text.lower() for token in self.tokens[self.index : self.index + 3]]
+        ahead = [text.lower() for _, text in self.tokens[self.index : self.index + 3]]
         if word.lower() == "timestamp" and ahead in (["with", "time", "zone"], ["without", "time", "zone"]):
             self.index += 3
             return " ".join([word, *ahead])
@@ -214,21 +228,21 @@ class _Parser:
     def _take(self, kind: str, expected: str) -> str:
         if self.index >= len(self.tokens):
             raise self._error(f"{expected} is missing at the end")
-        token = self.tokens[self.index]
-        if token.kind != kind:
-            raise self._error(f'{expected} is expected where "{token.text}" stands')
+        found, text = self.tokens[self.index]
+        if found != kind:
+            raise self._error(f'{expected} is expected where "{text}" stands')
         self.index += 1
-        return token.text
+        return text
 
     def _accept(self, sign: str) -> bool:
-        there = self.index < len(self.tokens) and self.tokens[self.index] == _Token("sign", sign)
+        there = self.index < len(self.tokens) and self.tokens[self.index] == ("sign", sign)
         self.index += there
         return there
 
     def _expect(self, sign: str, hint: str) -> None:
         if not self._accept(sign):
             found = (
-                f'where "{self.tokens[self.index].text}" stands'
+                f'where "{self.tokens[self.index][1]}" stands'
                 if self.index < len(self.tokens)
                 else "at the end"
             )
@@ -236,12 +250,3 @@ class _Parser:
 
     def _error(self, what: str, hint: str | None = None) -> ConfigError:
         return ConfigError([Problem(f'type "{self.text}": {what}.', self.position, hint)])
-
-
-def _token(match: re.Match[str]) -> _Token:
-    quoted, word, number, sign = match.groups()
-    if quoted is not None:
-        return _Token("quoted", quoted.replace('""', '"'))
-    if word is not None:
-        return _Token("word", word)
-    return _Token("number", number) if number is not None else _Token("sign", sign)

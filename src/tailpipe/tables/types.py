@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tailpipe.tables.type_text import (
-    MAX_PRECISION,
     SPARK_SCALARS,
     DataType,
     ListOf,
@@ -36,6 +34,20 @@ __all__ = [
 ]
 
 
+# Arrow's names of stored types, where they are others.
+_ARROW_SCALARS = {
+    "BIGINT": "int64",
+    "BLOB": "binary",
+    "BOOLEAN": "bool",
+    "DATE": "date32",
+    "INTEGER": "int32",
+    "SMALLINT": "int16",
+    "TIMESTAMP": "timestamp[us]",
+    "TINYINT": "int8",
+    "VARCHAR": "string",
+}
+
+
 def duckdb_type(type_: DataType | str) -> str:
     """DuckDB's own spelling: `STRUCT(a VARCHAR, b BIGINT[])`."""
     match _tree(type_):
@@ -52,21 +64,13 @@ def duckdb_type(type_: DataType | str) -> str:
             return f"STRUCT({', '.join(inside)})"
 
 
-_STORED_SCALARS = {
-    **dict.fromkeys(("INET", "INTERVAL", "JSON", "TIME", "UUID"), Scalar("VARCHAR")),
-    **dict.fromkeys(("HUGEINT", "UHUGEINT"), Scalar("DECIMAL", MAX_PRECISION, 0)),
-    "UBIGINT": Scalar("DECIMAL", 20, 0),
-    "UINTEGER": Scalar("BIGINT"),
-    "USMALLINT": Scalar("INTEGER"),
-    "UTINYINT": Scalar("SMALLINT"),
-}
-
-
 def stored_type(type_: DataType) -> DataType:
     """The DuckDB type of the column in stored files."""
     match type_:
+        case Scalar("DECIMAL" | "TIMESTAMPTZ" | "VARCHAR"):
+            return type_
         case Scalar(name):
-            return _STORED_SCALARS.get(name, type_)
+            return parse_type(SPARK_SCALARS[name])
         case ListOf(element):
             return ListOf(stored_type(element))
         case MapOf(key, value):
@@ -95,40 +99,19 @@ def arrow_type(type_: DataType | str) -> pa.DataType:
     """The type in stored files, one that Delta knows: a timestamp has no zone (it is UTC), JSON is text."""
     import pyarrow as pa
 
-    match _tree(type_):
+    match stored_type(_tree(type_)):
         case Scalar("DECIMAL", precision, scale):
             return pa.decimal128(precision, scale)
         case Scalar("TIMESTAMPTZ"):
             return pa.timestamp("us", tz="UTC")
         case Scalar(name):
-            return _arrow_scalar(SPARK_SCALARS[name])
+            return pa.type_for_alias(_ARROW_SCALARS.get(name, name.lower()))
         case ListOf(element):
             return pa.list_(arrow_type(element))
         case MapOf(key, value):
             return pa.map_(arrow_type(key), arrow_type(value))
         case Struct(members):
             return pa.struct([pa.field(member.name, arrow_type(member.type)) for member in members])
-
-
-def _arrow_scalar(spark_name: str) -> pa.DataType:
-    import pyarrow as pa
-
-    if spark_name.startswith("decimal"):
-        return pa.decimal128(20 if "20" in spark_name else MAX_PRECISION, 0)
-    makers: dict[str, Callable[[], pa.DataType]] = {
-        "bigint": pa.int64,
-        "binary": pa.binary,
-        "boolean": pa.bool_,
-        "date": pa.date32,
-        "double": pa.float64,
-        "float": pa.float32,
-        "int": pa.int32,
-        "smallint": pa.int16,
-        "string": pa.string,
-        "timestamp": lambda: pa.timestamp("us"),
-        "tinyint": pa.int8,
-    }
-    return makers[spark_name]()
 
 
 def _tree(type_: DataType | str) -> DataType:

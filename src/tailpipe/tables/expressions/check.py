@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,10 +10,9 @@ import duckdb
 from tailpipe.errors import ConfigError, Position, Problem
 from tailpipe.tables.expressions.calculation import Output, row_source
 from tailpipe.tables.expressions.database import open_database
-from tailpipe.tables.expressions.scope import Input, Scope
+from tailpipe.tables.expressions.scope import Input, Scope, needs_inet
 from tailpipe.tables.expressions.syntax import ExpressionError, used_names
 
-_INET = re.compile(r"inet", re.I)
 _OTHER_WORDS = (
     ("cannot contain aggregates", "aggregates are not supported: an expression sees one record"),
     ("UNNEST not supported", "unnest is not supported: a record becomes one row"),
@@ -48,17 +46,13 @@ def check_cast(expression: Expression, type_: str) -> bool:
     """Whether DuckDB knows how to make the type of the value."""
     if expression.type == "NULL":
         return True
-    cursor = _database(needs_inet([*expression.inputs, Input("", type_)], expression.text)).cursor()
+    cursor = _database(needs_inet(expression.inputs, expression.text, type_)).cursor()
     try:
         cursor.execute(f"SELECT CAST(NULL::{expression.type} AS {type_})")
         cursor.execute(f"SELECT CAST(({expression.text}\n) AS {type_}) FROM {row_source(expression.inputs)}")
     except duckdb.Error as error:
         return "Unimplemented type for cast" not in str(error)
     return True
-
-
-def needs_inet(inputs: list[Input] | tuple[Input, ...], *texts: str) -> bool:
-    return any(_INET.search(text) for text in (*texts, *(entry.type for entry in inputs)))
 
 
 def _checked(text: str, scope: Scope) -> Expression:

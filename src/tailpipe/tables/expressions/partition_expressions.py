@@ -12,7 +12,7 @@ from tailpipe.errors import ConfigError, Problem
 from tailpipe.suggest import nearest
 from tailpipe.tables.computing import INDEX, KEPT, Computing
 from tailpipe.tables.expressions.calculation import Output, calculations, quoted
-from tailpipe.tables.expressions.scope import Input, Scope
+from tailpipe.tables.expressions.scope import Input, Scope, needs_inet
 from tailpipe.tables.expressions.syntax import ExpressionError
 from tailpipe.tables.fields import source_path
 from tailpipe.tables.standard import TP_NAMES, TP_SCALARS, TP_TIMESTAMP, WRITER_COLUMNS, engine_name
@@ -20,7 +20,6 @@ from tailpipe.tables.stored_schema import column_types
 from tailpipe.tables.table import Column, Table
 from tailpipe.tables.types import Scalar, duckdb_type, parse_type
 
-_INET = re.compile("inet", re.I)
 _ALMOST = 0.85
 
 
@@ -57,9 +56,7 @@ class Expressions:
             required=tuple(output.name for output in columns if output.name in required),
             rows=calculations(rows),
             fields=tuple(sorted({entry.name for each in outputs for entry in each.inputs if entry.is_field})),
-            needs_inet=any(
-                _INET.search(text) for each in outputs for text in (each.type, each.text, *_types(each))
-            ),
+            needs_inet=any(needs_inet(each.inputs, each.type, each.text) for each in outputs),
         )
 
     @cached_property
@@ -204,7 +201,3 @@ class Expressions:
         # Others are filled in by the engine, which writes their values as text as it always did.
         if not entry.is_column or entry.name in self.computed or entry.name in TP_SCALARS & TP_NAMES:
             yield Output(INDEX, quoted(entry.name), "VARCHAR", (entry,))
-
-
-def _types(output: Output) -> list[str]:
-    return [entry.type for entry in output.inputs]

@@ -93,6 +93,11 @@ class Scope:
         return "; ".join(parts) or "there are none"
 
 
+def needs_inet(inputs: Iterable[Input], *texts: str) -> bool:
+    """Whether an expression or its inputs name the type that an extension of DuckDB brings."""
+    return any("inet" in text.lower() for text in (*texts, *(entry.type for entry in inputs)))
+
+
 def _spelled(written: str, names: Iterable[str]) -> str | None:
     """The name as written if it is among them, else the first that differs in letter case only."""
     names = tuple(names)
