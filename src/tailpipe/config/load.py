@@ -36,7 +36,7 @@ def load(
     return replace(
         config,
         files=tuple(str(path) for _, path in files),
-        problems=report.in_order(),
+        problems=in_order(report.problems),
         broken={key: in_order(problems) for key, problems in report.broken.items()},
         lost_texts=tuple(declarations.lost_texts),
     )

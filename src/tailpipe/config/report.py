@@ -51,9 +51,6 @@ class Report:
         if (kind, labels) in self.broken:
             self.fail()
 
-    def in_order(self) -> tuple[Problem, ...]:
-        return in_order(self.problems)
-
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """By place, each once; problems without a place come last."""

@@ -12,7 +12,6 @@ from tailpipe.config.blocks.format import FormatReader, identify_formats, implic
 from tailpipe.config.blocks.partition import PartitionReader, identify_partitions
 from tailpipe.config.blocks.source import SourceReader
 from tailpipe.config.blocks.table import read_tables
-from tailpipe.config.blocks.variable import check_variables
 from tailpipe.config.blocks.workspace import check_plugins, read_workspaces
 from tailpipe.config.declarations import Declarations
 from tailpipe.config.language.evaluate import Evaluator
@@ -20,7 +19,7 @@ from tailpipe.config.report import Report
 from tailpipe.config.schema import Catalog
 from tailpipe.config.scope import GlobalScope
 from tailpipe.config.values import Config
-from tailpipe.config.variables import variable_value
+from tailpipe.config.variables import check_variables, variable_value
 
 Key = TypeVar("Key", str, tuple[str, str])
 Value = TypeVar("Value")

@@ -9,11 +9,25 @@ from tailpipe.config.language.evaluate import EvaluationError, Evaluator, error_
 from tailpipe.config.language.kinds import CONTAINERS, as_text, fits, kind, with_article
 from tailpipe.config.language.parse import parse_expression
 from tailpipe.config.language.syntax import Block, Call, Expression, Literal, Name
+from tailpipe.config.report import Report
 from tailpipe.errors import Position
 from tailpipe.suggest import near_or_all
 
 ENVIRONMENT_PREFIXES = ("TP_VAR_", "TAILPIPE_VAR_")
+_ARGUMENTS = ("type", "default", "description")
 _PLAIN_TYPES = ("string", "number", "bool", "any", "list", "set", "map", "tuple", "object")
+
+
+def check_variables(blocks: Mapping[str, Block], report: Report) -> None:
+    for name, block in blocks.items():
+        for attribute in block.attributes:
+            if attribute.name not in _ARGUMENTS:
+                message = f'variable "{name}" has no argument "{attribute.name}"'
+                report.error(
+                    attribute.position, message, near_or_all(attribute.name, _ARGUMENTS, "arguments")
+                )
+        for inner in block.blocks:
+            report.error(inner.position, f'variable "{name}" has no block "{inner.type}"')
 
 
 def variable_value(name: str, block: Block, environment: Mapping[str, str], evaluator: Evaluator) -> Any:

@@ -97,7 +97,9 @@ class LoneConnection:
         with suppress(OSError):
             with listener:
                 client = _accept_own(listener)
-            _pump_both_ways(client, self._connection)
+            back = (self._connection, client)
+            threading.Thread(target=_pump, args=back, name="tailpipe-relay", daemon=True).start()
+            _pump(client, self._connection)
 
 
 def _accept_own(listener: socket.socket) -> socket.socket:
@@ -110,11 +112,6 @@ def _accept_own(listener: socket.socket) -> socket.socket:
             client.settimeout(None)
             return client
         client.close()
-
-
-def _pump_both_ways(client: socket.socket, server: socket.socket) -> None:
-    threading.Thread(target=_pump, args=(server, client), name="tailpipe-relay", daemon=True).start()
-    _pump(client, server)
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:

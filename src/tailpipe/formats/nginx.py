@@ -102,12 +102,8 @@ def make(config: FormatConfig) -> NginxAccessLog:
             )
     if not tokens:
         raise argument_error(config, "layout", "the layout holds no $token")
-    slot_names = tuple(slot for name in names for slot in _slot_names(name))
+    slot_names = tuple(slot for name in names for slot in (_REQUEST_FIELDS if name == "request" else (name,)))
     return NginxAccessLog(slot_names, _passes(layout), field_map(config))
-
-
-def _slot_names(token: str) -> tuple[str, ...]:
-    return _REQUEST_FIELDS if token == "request" else (token,)
 
 
 def _passes(layout: str) -> tuple[LinePass, ...]:

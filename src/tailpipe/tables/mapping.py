@@ -78,7 +78,9 @@ def _mapped_names(
     """Stored ones first, so that a column goes on being filled; then in the order of the fields."""
     patterns = tuple(patterns)
     chosen = _by_lower_case(
-        field for field in fields if _matches_any(field, patterns) and can_be_column(field)
+        field
+        for field in fields
+        if any(fnmatchcase(field, pattern) for pattern in patterns) and can_be_column(field)
     )
     ordered = dict.fromkeys(field.lower() for field in fields if field.lower() in chosen)
     for lower in sorted(ordered, key=lambda lower: lower not in spelled):
@@ -88,7 +90,3 @@ def _mapped_names(
 def can_be_column(field: str) -> bool:
     """Other fields are kept in tp_extra: no name, names that engines refuse, and those of common columns."""
     return bool(field) and not _NO_COLUMN.search(field) and len(field.encode()) <= MAX_NAME_BYTES
-
-
-def _matches_any(field: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(field, pattern) for pattern in patterns)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tailpipe.config.functions.containers import distinct
 from tailpipe.config.functions.function import Function, FunctionError
-from tailpipe.config.functions.lists import FUNCTIONS as LIST_FUNCTIONS
 from tailpipe.config.language.kinds import as_text, is_number, kind, with_article
 from tailpipe.config.language.literals import number
-
-_distinct = next(function.run for function in LIST_FUNCTIONS if function.name == "distinct")
 
 
 def _tostring(value: Any) -> str | None:
@@ -45,7 +43,7 @@ def _tolist(value: Any) -> list[Any]:
 
 
 def _toset(value: Any) -> list[Any]:
-    items: list[Any] = _distinct(_tolist(value))
+    items = distinct(_tolist(value))
     return sorted(items) if all(isinstance(item, str) for item in items) else items
 
 

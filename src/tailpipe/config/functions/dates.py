@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-from tailpipe.config.functions.function import Function, FunctionError, Surroundings
+from tailpipe.config.functions.function import Function, FunctionError
 
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'")
 _DURATION = re.compile(r"([-+]?)((?:\d+(?:\.\d+)?(?:ns|us|µs|ms|[smhdw]))+)")
@@ -51,10 +51,6 @@ def _moment(text: str, argument: int) -> datetime:
 
 def _text(moment: datetime) -> str:
     return moment.replace(microsecond=0).isoformat().replace("+00:00", "Z")
-
-
-def _timestamp(surroundings: Surroundings) -> str:
-    return _text(surroundings.now.astimezone(UTC))
 
 
 def duration(text: str) -> timedelta | None:
@@ -146,5 +142,5 @@ FUNCTIONS = (
     Function("formatdate", "string string", _formatdate),
     Function("timeadd", "string string", _timeadd),
     Function("timecmp", "string string", _timecmp),
-    Function("timestamp", "", _timestamp, looks_around=True),
+    Function("timestamp", "", lambda here: _text(here.now.astimezone(UTC)), looks_around=True),
 )

@@ -38,14 +38,6 @@ def _file(surroundings: Surroundings, path: str) -> str:
         raise FunctionError("argument 1 is not a path", 0) from None
 
 
-def _fileexists(surroundings: Surroundings, path: str) -> bool:
-    return _below(surroundings, path).is_file()
-
-
-def _abspath(surroundings: Surroundings, path: str) -> str:
-    return os.path.abspath(_below(surroundings, path))
-
-
 def _pathexpand(surroundings: Surroundings, path: str) -> str:
     home = surroundings.environment.get("HOME")
     if path == "~" or path.startswith("~/"):
@@ -54,11 +46,11 @@ def _pathexpand(surroundings: Surroundings, path: str) -> str:
 
 
 FUNCTIONS = (
-    Function("abspath", "string", _abspath, looks_around=True),
+    Function("abspath", "string", lambda here, path: os.path.abspath(_below(here, path)), looks_around=True),
     Function("basename", "string", lambda path: os.path.basename(path.rstrip("/"))),
     Function("dirname", "string", lambda path: os.path.dirname(path.rstrip("/")) or "."),
     Function("env", "string string?", _env, looks_around=True),
     Function("file", "string", _file, looks_around=True),
-    Function("fileexists", "string", _fileexists, looks_around=True),
+    Function("fileexists", "string", lambda here, path: _below(here, path).is_file(), looks_around=True),
     Function("pathexpand", "string", _pathexpand, looks_around=True),
 )

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from tailpipe.config.functions import conversion, dates, encoding, files, lists, maps, numbers, text
+from tailpipe.config.functions import containers, conversion, dates, encoding, files, numbers, text
 from tailpipe.config.functions.function import Function, FunctionError, Surroundings
 from tailpipe.config.language.kinds import as_text, fits, is_number, is_small_enough, kind, with_article
 
-_FAMILIES = (text, lists, maps, numbers, conversion, dates, files, encoding)
+_FAMILIES = (text, containers, numbers, conversion, dates, files, encoding)
 # Their arguments may fail, so the evaluator runs them itself.
 _LAZY = ("try", "can")
 _STRINGS = "list(string)"

@@ -32,14 +32,12 @@ def parse(source: SourceText, damage: tuple[Problem, ...] = ()) -> tuple[Body, t
     attributes, blocks = reader.read(next(iter(_named(tree.root, "body")), None))
     problems = (*damage, *masked.problems, *tree.problems, *reader.problems, *reader.expressions.problems)
     blamed = {problem.position.line for problem in problems if problem.position}
-    judged = [_judged(block, blamed) for block in (*blocks, *reader.swallowed)]
+    judged = [
+        replace(block, is_whole=blamed.isdisjoint(_lines([block]))) for block in (*blocks, *reader.swallowed)
+    ]
     is_lost = not tree.is_whole or not blamed <= _lines(judged)
     lost = _text_outside(source, [block for block in judged if block.is_whole]) if is_lost else b""
     return Body(attributes, tuple(judged), tree.is_whole, lost), problems
-
-
-def _judged(block: Block, blamed: set[int]) -> Block:
-    return replace(block, is_whole=blamed.isdisjoint(_lines([block])))
 
 
 def _lines(blocks: Iterable[Block]) -> set[int]:
@@ -113,7 +111,9 @@ class _BodyReader:
     def _block(self, node: Node) -> Block:
         children = meaningful(node)
         labels = tuple(
-            self._label(child) for child in children[1:] if child.type in ("string_lit", "identifier")
+            Label(self.expressions.plain_text(child), self._position(child))
+            for child in children[1:]
+            if child.type in ("string_lit", "identifier")
         )
         attributes, blocks = self.read(next(iter(_named(node, "body")), None))
         if any(_is_missing(child) for child in children):
@@ -124,9 +124,6 @@ class _BodyReader:
         block_type = self.source.text(type_node.start_byte, type_node.end_byte)
         last_line = self.source.line(max(node.start_byte, node.end_byte - 1))
         return Block(block_type, labels, attributes, blocks, self._position(node), last_line)
-
-    def _label(self, node: Node) -> Label:
-        return Label(self.expressions.plain_text(node), self._position(node))
 
     def _position(self, node: Node) -> Position:
         return self.source.position(node.start_byte)

@@ -153,9 +153,7 @@ def _describe(source: SourceText, fault: Node, line: int) -> Problem:
 
 def _hidden_line(line: bytes) -> bytes:
     """Blanks of the same length that keep the line's open brackets, so that the rest stays balanced."""
-    opened = [
-        bracket for bracket in (b"{", b"[", b"(") if line.count(bracket) > line.count(_closing(bracket))
-    ]
+    opened = [pair[:1] for pair in (b"{}", b"[]", b"()") if line.count(pair[:1]) > line.count(pair[1:])]
     if opened and opened[0] == b"{" and b"=" not in line and len(line) >= 3:
         return b"_" + b" " * (len(line) - 2) + b"{"
     if opened and len(line) >= 4:
@@ -164,7 +162,3 @@ def _hidden_line(line: bytes) -> bytes:
     if closing == b"}" and line.count(b"}") > line.count(b"{") and line.strip() != b"}":
         return b"}" + b" " * (len(line) - 1)
     return b" " * len(line)
-
-
-def _closing(bracket: bytes) -> bytes:
-    return {b"{": b"}", b"[": b"]", b"(": b")"}[bracket]

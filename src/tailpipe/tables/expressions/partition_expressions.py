@@ -43,7 +43,7 @@ class Expressions:
         columns += [
             replace(output, name=TP_TIMESTAMP, type="TIMESTAMP")
             for output in columns
-            if self._is_time(output)
+            if output.name == self._time_column
         ]
         rows = [*self._condition(), *self._index()]
         self.problems += self._early_standards()
@@ -71,9 +71,6 @@ class Expressions:
         return next(
             (column.name for column in self.table.columns if engine_name(column.name) == copied), None
         )
-
-    def _is_time(self, output: Output) -> bool:
-        return output.name == self._time_column
 
     @cached_property
     def _row(self) -> Scope:

@@ -69,13 +69,9 @@ class Scope:
 
     def unknown(self, written: str) -> ExpressionError:
         """What is said of a name that stands for nothing."""
-        guess = did_you_mean(written, self._names)
+        guess = did_you_mean(written, (*self.columns, *self.fields, *self.captures))
         hint = " ".join(filter(None, (guess, self._listing())))
         return ExpressionError(f'there is no field or column "{written}"', hint)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (*self.columns, *self.fields, *self.captures)
 
     def _listing(self) -> str:
         """All there is; what two lists have is told once."""

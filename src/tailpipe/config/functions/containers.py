@@ -1,4 +1,4 @@
-"""Functions on lists. A set is a list of distinct items."""
+"""Functions on lists and maps. A set is a list of distinct items."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any
 
 from tailpipe.config.functions.function import Function, FunctionError
 from tailpipe.config.language.kinds import BlockReference, identity, is_number, kind, same, with_article
+from tailpipe.suggest import did_you_mean
 
 _MAX_RANGE = 100_000
 
 
-def _distinct(items: list[Any]) -> list[Any]:
+def distinct(items: list[Any]) -> list[Any]:
     unique: dict[Any, Any] = {}
     for item in items:
         unique.setdefault(identity(item), item)
@@ -107,45 +108,67 @@ def _chunklist(items: list[Any], size: float) -> list[list[Any]]:
     return [items[at : at + int(size)] for at in range(0, len(items), int(size))]
 
 
-def _all_true(items: list[Any]) -> bool:
-    return all(item is True for item in items)
-
-
-def _any_true(items: list[Any]) -> bool:
-    return any(item is True for item in items)
-
-
 def _intersection(first: list[Any], *others: list[Any]) -> list[Any]:
     wanted = [_identities(other) for other in others]
-    return [item for item in _distinct(first) if all(identity(item) in each for each in wanted)]
+    return [item for item in distinct(first) if all(identity(item) in each for each in wanted)]
 
 
 def _subtract(first: list[Any], second: list[Any]) -> list[Any]:
     unwanted = _identities(second)
-    return [item for item in _distinct(first) if identity(item) not in unwanted]
+    return [item for item in distinct(first) if identity(item) not in unwanted]
+
+
+def _lookup(values: dict[str, Any], key: str, *default: Any) -> Any:
+    if key in values:
+        return values[key]
+    if default:
+        return default[0]
+    raise FunctionError(
+        f'the map has no key "{key}"', 1, did_you_mean(key, values) or "give a third argument"
+    )
+
+
+def _merge(*maps: dict[str, Any] | None) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for place, values in enumerate(maps):
+        if values is not None and not isinstance(values, dict):
+            raise FunctionError(f"argument {place + 1} must be a map", place)
+        merged.update(values or {})
+    return merged
+
+
+def _zipmap(keys: list[str], values: list[Any]) -> dict[str, Any]:
+    if len(keys) != len(values):
+        raise FunctionError(f"there are {len(keys)} keys for {len(values)} values", 1)
+    return dict(zip(keys, values, strict=True))
 
 
 FUNCTIONS = (
-    Function("alltrue", "list", _all_true),
-    Function("anytrue", "list", _any_true),
+    Function("alltrue", "list", lambda items: all(item is True for item in items)),
+    Function("anytrue", "list", lambda items: any(item is True for item in items)),
     Function("chunklist", "list number", _chunklist),
     Function("coalesce", "any any*", _coalesce),
     Function("coalescelist", "list list*", _coalescelist),
     Function("compact", "list", lambda items: [item for item in items if item not in (None, "")]),
     Function("concat", "list*", _concat),
     Function("contains", "list any", _contains),
-    Function("distinct", "list", _distinct),
+    Function("distinct", "list", distinct),
     Function("element", "list number", _element),
     Function("flatten", "list", _flatten),
     Function("index", "list any", _index),
+    Function("keys", "map", lambda values: sorted(values)),
     Function("length", "any", _length),
+    Function("lookup", "map string any?", _lookup),
+    Function("merge", "any*", _merge),
     Function("one", "list", _one),
     Function("range", "number number*", _range),
     Function("reverse", "list", lambda items: items[::-1]),
     Function("setintersection", "list list*", _intersection),
     Function("setsubtract", "list list", _subtract),
-    Function("setunion", "list*", lambda *lists: _distinct(_concat(*lists))),
+    Function("setunion", "list*", lambda *lists: distinct(_concat(*lists))),
     Function("slice", "list number number", _slice),
     Function("sort", "list(string)", sorted),
     Function("sum", "list", _sum),
+    Function("values", "map", lambda values: [values[key] for key in sorted(values)]),
+    Function("zipmap", "list(string) list", _zipmap),
 )
