@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -15,18 +15,13 @@ from tailpipe.config.schema import Argument, BlockSchema
 from tailpipe.config.values import FormatConfig
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.arguments import DESCRIPTION, FIELD_MAP, argument_error, field_map
-from tailpipe.formats.format import Cut, Format
-from tailpipe.formats.json_fields import json_field_names, json_fields
+from tailpipe.formats.format import Cut
+from tailpipe.formats.json_fields import json_field_names
 from tailpipe.formats.json_text import decoding_reason, lone_surrogates, surrogate_reason, with_stand_ins
-from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonLines, object_reasons, settle_records, why_not_an_object
+from tailpipe.formats.jsonl import NOT_AN_OBJECT, JsonFormat, JsonLines, why_not_an_object
 from tailpipe.formats.lines import rejected, strings, too_long
-from tailpipe.formats.members import Wanted, renamed
 from tailpipe.formats.text import KEPT_BYTES, MAX_RECORD_BYTES, utf8_chunks, valid_utf8
 from tailpipe.records import ReasonCode
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
-    from pyspark.sql.types import StructType
 
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
 _BATCH_BYTES = 2 * 1024 * 1024
@@ -43,17 +38,12 @@ SCHEMA = BlockSchema(
 
 
 @dataclass(frozen=True)
-class JsonDocument(Format):
+class JsonDocument(JsonFormat):
     """Without `records`, a list gives its members and an object is one record. A file may hold several."""
 
     records: str | None = None
-    field_map: Mapping[str, str] = field(default_factory=dict)
     type: str = "json"
     mismatch_reason: str = "record is not a JSON object that can be read"
-    wanted: Wanted | None = None
-
-    def with_members(self, wanted: Wanted) -> JsonDocument:
-        return replace(self, wanted=renamed(wanted, self.field_map))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         document = valid_utf8(_whole(chunks))
@@ -62,21 +52,12 @@ class JsonDocument(Format):
         except (msgspec.DecodeError, RecursionError) as error:
             return self._rejected(document, error)
 
-    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
-        return Cut(raw, position, object_reasons(raw))
-
-    def settled(self, cut: Cut) -> Cut:
-        return settle_records(cut, self.wanted)
-
     def _records(self, document: bytes) -> list[msgspec.Raw]:
         return _records_at(document, self.records) if self.records else _members(document)
 
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         text = valid_utf8(_whole(iter([sample]))).decode()
         return json_field_names(_whole_records(text, self.records), self.field_map)
-
-    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        return json_fields(raw, names, nested, self.field_map)
 
     def _rejected(self, document: bytes, error: Exception) -> Iterator[Cut]:
         """Objects on lines of their own are saved one by one; anything else is lost to one reject."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import msgspec
 
@@ -29,16 +29,34 @@ _SPACES = " \t\r\n"
 SCHEMA = BlockSchema((FIELD_MAP, DESCRIPTION), "One JSON object per line.")
 
 
-@dataclass(frozen=True)
-class JsonLines(Format):
+@dataclass(frozen=True, kw_only=True)
+class JsonFormat(Format):
+    """What formats of JSON objects share, however the objects lie in a file."""
+
     field_map: Mapping[str, str] = field(default_factory=dict)
+    wanted: Wanted | None = None
+
+    def with_members(self, wanted: Wanted) -> Self:
+        return replace(self, wanted=renamed(wanted, self.field_map))
+
+    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
+        return Cut(raw, position, object_reasons(raw))
+
+    def settled(self, cut: Cut) -> Cut:
+        # Loaded late, as it works with numpy from its first line on.
+        from tailpipe.formats.json_records import settled
+
+        return settled(cut, self.wanted)
+
+    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
+        return json_fields(raw, names, nested, self.field_map)
+
+
+@dataclass(frozen=True)
+class JsonLines(JsonFormat):
     type: str = "jsonl"
     mismatch_reason: str = "line is not a JSON object that can be read"
     framing: str = LINES
-    wanted: Wanted | None = None
-
-    def with_members(self, wanted: Wanted) -> JsonLines:
-        return replace(self, wanted=renamed(wanted, self.field_map))
 
     def cut(self, chunks: Iterator[bytes]) -> Iterator[Cut]:
         decoder = msgspec.json.Decoder(msgspec.Raw)
@@ -46,19 +64,10 @@ class JsonLines(Format):
             is_good = _all_objects(lines.raw, decoder)
             yield lines if is_good else _checked_one_by_one(lines, decoder)
 
-    def cut_again(self, raw: pa.Array, position: pa.Array) -> Cut:
-        return Cut(raw, position, object_reasons(raw))
-
-    def settled(self, cut: Cut) -> Cut:
-        return settle_records(cut, self.wanted)
-
     def field_names(self, sample: bytes) -> tuple[str, ...]:
         cuts = self.cut(iter([sample]))
         good = (cut.raw.filter(cut.reason.is_null()).to_pylist() for cut in cuts)
         return json_field_names((text for texts in good for text in texts), self.field_map)
-
-    def fields(self, raw: Column, names: Sequence[str], nested: StructType) -> Column:
-        return json_fields(raw, names, nested, self.field_map)
 
     def is_whole(self, line: bytes) -> bool:
         """A closed object can only be whole."""
@@ -66,13 +75,6 @@ class JsonLines(Format):
             return why_not_an_object(line.decode(), msgspec.json.Decoder(msgspec.Raw)) is None
         except UnicodeDecodeError:
             return False
-
-
-def settle_records(cut: Cut, wanted: Wanted | None) -> Cut:
-    """Loaded late, as it works with numpy from its first line on."""
-    from tailpipe.formats.json_records import settled
-
-    return settled(cut, wanted)
 
 
 def make(config: FormatConfig) -> JsonLines:
