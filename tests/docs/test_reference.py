@@ -11,7 +11,8 @@ import pytest
 from documents import ROOT
 
 from tailpipe import errors
-from tailpipe.cli.main import command_names, make_parser
+from tailpipe.cli.arguments import COMMANDS
+from tailpipe.cli.main import make_parser
 
 CLI = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
 SHARED = ("--help", "--config-path", "--workspace", "--debug")
@@ -40,7 +41,7 @@ def test_every_common_option_is_documented() -> None:
             assert f"`{name}" in section, name
 
 
-@pytest.mark.parametrize("command", command_names())
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_is_documented_and_no_other(command: str) -> None:
     section = _section(f"tailpipe {command}")
     real = _long_options(_commands()[command]) - set(SHARED)
@@ -49,7 +50,7 @@ def test_every_option_of_a_command_is_documented_and_no_other(command: str) -> N
     assert written - real - set(SHARED) == set(), "documented, but not accepted"
 
 
-@pytest.mark.parametrize("command", command_names())
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_choice_is_documented(command: str) -> None:
     section = _section(f"tailpipe {command}") + _section("tailpipe table")
     for action in _commands()[command]._actions:
@@ -57,7 +58,7 @@ def test_every_choice_is_documented(command: str) -> None:
             assert re.search(rf"\b{re.escape(choice)}\b", section), f"{action.dest}: {choice}"
 
 
-@pytest.mark.parametrize("command", command_names())
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_is_in_the_list_of_commands(command: str) -> None:
     assert f"[{command}](#tailpipe-{command})" in CLI
 

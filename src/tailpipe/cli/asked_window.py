@@ -9,12 +9,6 @@ from tailpipe.errors import UsageError
 from tailpipe.times import Window, parse_moment
 
 
-def add_window(parser: argparse.ArgumentParser, start: str, end: str) -> None:
-    """`start` and `end` say what the two of them mean to the command."""
-    parser.add_argument("--from", dest="start", metavar="TIME", help=start)
-    parser.add_argument("--to", dest="end", metavar="TIME", help=end)
-
-
 def asked_times(
     arguments: argparse.Namespace, now: datetime, *, is_past: bool = False
 ) -> tuple[datetime | None, datetime | None]:

@@ -6,16 +6,16 @@ import argparse
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from tailpipe.errors import EXIT_DONE, UsageError
+from tailpipe.cli.setup import Setup, load_setup, problems_of
+from tailpipe.cli.terminal import note, say, say_json, size
+from tailpipe.errors import EXIT_DONE, ConfigError, LakeError, UsageError
+from tailpipe.query.widths import display_width, escape_controls, pad
 from tailpipe.suggest import did_you_mean
 
-if TYPE_CHECKING:
-    from tailpipe.cli.setup import Setup
-
 Facts = Mapping[str, Any]
+Found = TypeVar("Found")
 
 _SIZE = "_bytes"
 
@@ -32,49 +32,36 @@ class Entry:
     details: Callable[[], Facts]
 
 
-def add_arguments(
-    parser: argparse.ArgumentParser, noun: str, more_actions: Mapping[str, str] | None = None
-) -> None:
-    """`more_actions` are those that only this kind of thing has, with what they do."""
-    meanings = {"list": "all of them", "show": f"one {noun} in full", **(more_actions or {})}
-    actions = "; ".join(f"{action}: {meaning}" for action, meaning in meanings.items())
-    parser.add_argument("action", choices=tuple(meanings), help=actions)
-    parser.add_argument("name", nargs="?", metavar="NAME", help=f"the {noun} that is meant")
-    forms = "how it is printed; pretty and plain are other words for text"
-    parser.add_argument("--output", choices=("text", "json", "pretty", "plain"), default="text", help=forms)
-
-
-def listing_command(
-    noun: str, find: Callable[[Setup], Sequence[Entry]]
-) -> tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]:
-    """`configure` and `run` of a command that lists and shows one kind of thing and does nothing else."""
-    return partial(add_arguments, noun=noun), partial(run_listing, noun=noun, find=find)
-
-
 def run_listing(
     arguments: argparse.Namespace,
     noun: str,
     find: Callable[[Setup], Sequence[Entry]],
     needs_config: bool = False,
 ) -> int:
-    from tailpipe.cli.setup import load_setup
-    from tailpipe.cli.terminal import say
-
     _check_usage(arguments, noun)
     uses_workspace = noun in ("table", "partition")
     setup = load_setup(arguments, needs_config=needs_config, uses_workspace=uses_workspace)
     entries = find(setup)
-    is_json = arguments.output == "json"
     if arguments.action == "list":
-        facts = [{"name": entry.name, **entry.summary} for entry in entries]
-        say(_json(facts) if is_json else _columns(facts) if facts else f"There is no {noun} yet.")
+        facts: Any = [{"name": entry.name, **entry.summary} for entry in entries]
+        text = columns(facts) if facts else f"There is no {noun} yet."
     else:
         if all(arguments.name not in _names(entry.name) for entry in entries):
             _refuse_broken(arguments.name, noun, setup)
         entry = chosen(arguments.name, noun, entries)
-        shown = {"name": entry.name, **entry.details()}
-        say(_json(shown) if is_json else _sheet(shown))
+        facts = {"name": entry.name, **entry.details()}
+        text = _sheet(facts)
+    say_json(facts) if arguments.output == "json" else say(text)
     return EXIT_DONE
+
+
+def unless_damaged(read: Callable[[], dict[str, Found]]) -> dict[str, Found]:
+    """What is found of a table by name; a warning and nothing where the table cannot be read."""
+    try:
+        return read()
+    except LakeError as error:
+        note(f"warning: {error}")
+        return {}
 
 
 def _check_usage(arguments: argparse.Namespace, noun: str) -> None:
@@ -116,16 +103,9 @@ def _names(full: str) -> tuple[str, str]:
 
 def _refuse_broken(name: str, noun: str, setup: Setup) -> None:
     """A block that cannot be used is not unknown."""
-    from tailpipe.cli.setup import problems_of
-    from tailpipe.errors import ConfigError
-
     for kind, labels in setup.config.broken:
         if kind == noun and name in _names(".".join(labels)):
             raise ConfigError(problems_of(kind, labels, setup.config))
-
-
-def _json(facts: object) -> str:
-    return json.dumps(facts, indent=2, ensure_ascii=False, default=str)
 
 
 def _sheet(facts: Facts) -> str:
@@ -136,7 +116,7 @@ def _sheet(facts: Facts) -> str:
     width = max(len(_heading(name)) for name in plain)
     lines = [f"{_heading(name):<{width}}  {_cell(name, value)}" for name, value in plain.items()]
     for name, rows in tables.items():
-        lines += ["", f"{_heading(name)}:", *(f"  {line}" for line in _columns(rows).splitlines())]
+        lines += ["", f"{_heading(name)}:", *(f"  {line}" for line in columns(rows).splitlines())]
     return "\n".join(lines)
 
 
@@ -144,10 +124,8 @@ def _is_table(value: object) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(row, Mapping) for row in value)
 
 
-def _columns(rows: Sequence[Facts]) -> str:
+def columns(rows: Sequence[Facts]) -> str:
     """Aligned, without borders; columns that are empty in every row are left out."""
-    from tailpipe.query.widths import display_width, pad
-
     names = [name for name in rows[0] if any(_cell(name, row[name]) for row in rows)]
     lines = [
         [_heading(name) for name in names],
@@ -174,9 +152,6 @@ def _heading(name: str) -> str:
 
 
 def _cell(name: str, value: Any) -> str:
-    from tailpipe.cli.terminal import size
-    from tailpipe.query.widths import escape_controls
-
     match value:
         case None:
             return ""

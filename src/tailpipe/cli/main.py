@@ -7,12 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
 from typing import Any, NoReturn
 
 from tailpipe import __version__
-from tailpipe.cli import commands
+from tailpipe.cli.arguments import COMMANDS
 from tailpipe.cli.diagnostics import is_logged, log
 from tailpipe.cli.interruption import Interrupted
 from tailpipe.cli.streams import allow_files, flushed, open_streams
@@ -52,7 +50,8 @@ def main(argv: Sequence[str]) -> int:
         make_parser().print_help()
         return EXIT_USAGE
     try:
-        code: int = arguments.run(arguments)
+        module = import_module(f"tailpipe.cli.commands.{COMMANDS[arguments.command].module}")
+        code: int = module.run(arguments)
         sys.stdout.flush()
     except Interrupted as interrupted:
         note(f"Interrupted. {interrupted.kept}")
@@ -98,14 +97,6 @@ def _system_words(error: OSError) -> str:
     return system_message(error)
 
 
-def command_names() -> list[str]:
-    return sorted(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
-
-
-def _command(name: str) -> ModuleType:
-    return import_module(f"{commands.__name__}.{name.replace('-', '_')}")
-
-
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -133,17 +124,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)])
     parser.add_argument("--version", "-v", action="version", version=f"tailpipe {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
-    for name in command_names():
-        module = _command(name)
+    for name, command in COMMANDS.items():
         subparser = subparsers.add_parser(
             name,
-            help=module.HELP,
-            description=module.HELP,
+            help=command.help,
+            description=command.help,
             parents=[_common_options(is_top=False)],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        module.configure(subparser)
-        subparser.set_defaults(run=module.run)
+        command.configure(subparser)
     return parser
 
 

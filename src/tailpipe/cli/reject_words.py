@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from textwrap import indent
+from typing import Any
 
-from tailpipe.cli.terminal import counted, say, size
-from tailpipe.query.widths import display_width, escape_controls, pad
-
-if TYPE_CHECKING:
-    from tailpipe.collect.retry import RetryOutcome
-    from tailpipe.lake.quarantine import ReasonCount
-    from tailpipe.records import RowCounts
+from tailpipe.cli.listing import columns
+from tailpipe.cli.summary import balance, rows_json
+from tailpipe.cli.terminal import counted, say, say_json, size
+from tailpipe.collect.retry import RetryOutcome
+from tailpipe.lake.quarantine import ReasonCount
+from tailpipe.query.widths import escape_controls
+from tailpipe.records import RowCounts
 
 NOTHING = "There are no rejects"
 _MOST_GROUPS = 20
 _MAIN_GROUPS = 5
 _MOST_REASON = 160
 _MOST_RAW = 2_000
-
-
-def say_json(content: object) -> None:
-    say(json.dumps(content, indent=2, ensure_ascii=False, default=str))
 
 
 def say_groups(groups: Mapping[str, Sequence[ReasonCount]], form: str) -> None:
@@ -55,8 +51,6 @@ def say_rejects(rejects: Sequence[Mapping[str, Any]], total: int, form: str) -> 
 
 
 def say_retries(outcomes: Sequence[RetryOutcome], total: RowCounts, form: str) -> None:
-    from tailpipe.cli.summary import balance, rows_json
-
     if form == "json":
         say_json({"rows": rows_json(total), "partitions": [_outcome_json(outcome) for outcome in outcomes]})
         return
@@ -78,16 +72,16 @@ def say_retries(outcomes: Sequence[RetryOutcome], total: RowCounts, form: str) -
 
 
 def _say_counts(counts: Sequence[ReasonCount], most: int) -> None:
-    shown = counts[:most]
-    lines = [
-        (f"{group.rejects:,}", escape_controls(group.source), group.example, _cut(group.reason, _MOST_REASON))
-        for group in shown
+    shown = [
+        {
+            "rejects": group.rejects,
+            "source": group.source,
+            "example": group.example,
+            "reason": _cut(group.reason, _MOST_REASON),
+        }
+        for group in counts[:most]
     ]
-    lines.insert(0, ("rejects", "source", "example", "reason"))
-    widths = [max(map(display_width, column)) for column in zip(*lines, strict=True)]
-    for number, source, example, reason in lines:
-        head = pad(number, widths[0], is_right_aligned=True)
-        say(f"  {head}  {pad(source, widths[1])}  {pad(example, widths[2])}  {reason}")
+    say(indent(columns(shown), "  "))
     rest = counts[most:]
     if rest:
         rejects = counted(sum(group.rejects for group in rest), "reject")
@@ -130,8 +124,6 @@ def _reject_json(reject: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcome_json(outcome: RetryOutcome) -> dict[str, Any]:
-    from tailpipe.cli.summary import rows_json
-
     return {
         "partition": outcome.name,
         "rows": rows_json(outcome.rows),

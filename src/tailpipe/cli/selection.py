@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -22,16 +21,6 @@ class Selection(Generic[Chosen]):
 
     chosen: Chosen
     sources: tuple[str, ...] = ()
-
-
-def add_names(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "partitions",
-        nargs="*",
-        metavar="NAME",
-        help="a table, table.partition, a partition, a source of it, or table.partition.source; "
-        "* matches any text; none means all",
-    )
 
 
 def select(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from contextlib import suppress
+
+from tailpipe.errors import UsageError
 
 # All but the ends of lines and tabs; what steers a terminal, or turns the direction of writing.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -12,6 +15,22 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 def say(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
+
+
+def say_json(content: object) -> None:
+    say(json.dumps(content, indent=2, ensure_ascii=False, default=str))
+
+
+def confirm(question: str, is_forced: bool) -> None:
+    """Returns when the answer is yes; without a terminal nobody can be asked."""
+    if is_forced:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} There is no terminal to ask.", "--force goes ahead without asking")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("nothing was deleted.")
 
 
 def note(text: str) -> None:

@@ -1,1 +1,1 @@
-"""One module per command: HELP, configure(parser), run(arguments)."""
+"""What commands do: `run(arguments)` of the module that `cli/arguments.py` names."""

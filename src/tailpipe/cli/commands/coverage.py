@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tailpipe.cli.coverage_report import Report
-    from tailpipe.cli.selection import Selection
-    from tailpipe.cli.setup import Setup
-    from tailpipe.collect.windows import AskedWindow
-    from tailpipe.lake.state import PartitionState
-    from tailpipe.partition_names import Key
-
-HELP = "Show which days are collected, partial, missing or failed."
-
-_EXAMPLES = """
-examples:
-  tailpipe coverage                                      every partition
-  tailpipe coverage aws_cloudtrail_log.prod --from T-1Y  the last year of one
-  tailpipe coverage aws_cloudtrail_log.prod archive      only what one of its sources covered
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.asked_window import add_window
-    from tailpipe.cli.selection import add_names
-
-    parser.epilog = _EXAMPLES
-    add_names(parser)
-    begin = "the first day, such as 2024-01-31 or T-30d; else the first that is known"
-    add_window(parser, begin, "the last day; else today")
-    parser.add_argument("--output", choices=("text", "json"), default="text", help="how it is printed")
+from tailpipe.cli.asked_window import asked_times
+from tailpipe.cli.calendar import make_pen
+from tailpipe.cli.coverage_report import Report, report_json, report_lines
+from tailpipe.cli.selection import Selection, select
+from tailpipe.cli.setup import Setup, load_setup
+from tailpipe.cli.terminal import say, say_json
+from tailpipe.collect.windows import AskedWindow
+from tailpipe.errors import EXIT_DONE
+from tailpipe.lake.catalog import list_tables, partition_names, partition_states
+from tailpipe.lake.coverage import cover, known_days, other_failures
+from tailpipe.lake.sizes import rows_per_day
+from tailpipe.lake.state import PartitionState
+from tailpipe.partition_names import Key
+from tailpipe.times import Window
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.asked_window import asked_times
-    from tailpipe.cli.setup import load_setup
-    from tailpipe.collect.windows import AskedWindow
-    from tailpipe.errors import EXIT_DONE
-
     setup = load_setup(arguments, needs_config=False)
     asked = AskedWindow(*asked_times(arguments, setup.now))
     reports = [_report(setup, selection, asked) for selection in _selections(setup, arguments.partitions)]
     if arguments.output == "json":
-        _print_json(reports)
+        say_json({"partitions": [report_json(report) for report in reports]})
     else:
         _print_text(reports)
     return EXIT_DONE
@@ -54,9 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _selections(setup: Setup, words: list[str]) -> list[Selection[Key]]:
     """Of configured partitions, and of those that only the lake knows."""
-    from tailpipe.cli.selection import select
-    from tailpipe.lake.catalog import list_tables, partition_names
-
     stored = (
         (table, name) for table in list_tables(setup.lake) for name in partition_names(setup.lake, table)
     )
@@ -72,13 +53,6 @@ def _configured_sources(setup: Setup, key: Key) -> list[str]:
 
 
 def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Report:
-    from tailpipe.cli.coverage_report import Report
-    from tailpipe.lake.catalog import partition_states
-    from tailpipe.lake.coverage import cover, known_days, other_failures
-    from tailpipe.lake.sizes import rows_per_day
-    from tailpipe.lake.state import PartitionState
-    from tailpipe.times import Window
-
     table, partition = selection.chosen
     states = partition_states(setup.lake, table, lambda name: name == partition)
     state = _of_sources(
@@ -105,8 +79,6 @@ def _report(setup: Setup, selection: Selection[Key], asked: AskedWindow) -> Repo
 
 def _of_sources(state: PartitionState, chosen: tuple[str, ...], configured: Sequence[str]) -> PartitionState:
     """What chosen sources, else all that are configured, have to say: also one that was never collected."""
-    from dataclasses import replace
-
     names = chosen or configured
     if not names or not state.asked:
         return state
@@ -120,23 +92,7 @@ def _of_sources(state: PartitionState, chosen: tuple[str, ...], configured: Sequ
     return replace(state, artifacts=state.artifacts.of_sources(chosen))
 
 
-def _print_json(reports: list[Report]) -> None:
-    import json
-
-    from tailpipe.cli.coverage_report import report_json
-    from tailpipe.cli.terminal import say
-
-    say(json.dumps({"partitions": [report_json(report) for report in reports]}, indent=2, ensure_ascii=False))
-
-
 def _print_text(reports: list[Report]) -> None:
-    import shutil
-    import sys
-
-    from tailpipe.cli.calendar import make_pen
-    from tailpipe.cli.coverage_report import report_lines
-    from tailpipe.cli.terminal import say
-
     if not reports:
         say("There is no partition yet.")
     width, pen = shutil.get_terminal_size().columns, make_pen(sys.stdout)

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from tailpipe.cli.asked_window import whole_window
+from tailpipe.cli.commands.blocks import shown_arguments, used_blocks
+from tailpipe.cli.listing import Entry, Facts, chosen, run_listing, unless_damaged
+from tailpipe.cli.setup import Setup, load_setup
+from tailpipe.cli.terminal import confirm, counted, say
+from tailpipe.collect.windows import ALWAYS, pending
+from tailpipe.config.values import PartitionConfig, SourceConfig
 from tailpipe.errors import EXIT_DONE, UsageError
-
-if TYPE_CHECKING:
-    from tailpipe.cli.listing import Entry, Facts
-    from tailpipe.cli.setup import Setup
-    from tailpipe.config.values import PartitionConfig, SourceConfig
-    from tailpipe.lake.sizes import Contents
-    from tailpipe.times import Window
-
-HELP = "List and show partitions and what is collected of them, or delete rows."
+from tailpipe.lake.address import Lake
+from tailpipe.lake.catalog import list_tables, partition_states
+from tailpipe.lake.deletion import delete_window
+from tailpipe.lake.manifest import Failure
+from tailpipe.lake.quarantine import quarantined
+from tailpipe.lake.runs import COLLECTING, FAILED, UNFINISHED, Run, partition_runs
+from tailpipe.lake.sizes import Contents, partition_contents
+from tailpipe.lake.state import PartitionState
+from tailpipe.times import Window
 
 _NOT_CONFIGURED = "(not configured)"
 _BROKEN = "(configured with problems)"
@@ -25,19 +34,7 @@ _NOTHING = dict.fromkeys(("rows", "days", "first_day", "last_day", "files", "siz
 _NO_RUN = dict.fromkeys(("last_run", "last_run_failed"))
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.asked_window import add_window
-    from tailpipe.cli.listing import add_arguments
-
-    add_arguments(parser, "partition", {"delete": "take rows of a window, or all, out of it"})
-    begin = "delete rows from this time on, such as T-7d"
-    add_window(parser, begin, "delete rows before this time; a date includes its day")
-    parser.add_argument("--force", action="store_true", help="delete without asking")
-
-
 def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.listing import run_listing
-
     if arguments.action == "delete":
         return _delete(arguments)
     if arguments.start or arguments.end or arguments.force:
@@ -47,18 +44,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _entries(setup: Setup) -> list[Entry]:
     """The configured ones, then those that only the lake knows."""
-    from tailpipe.cli.damage import unless_damaged
-    from tailpipe.cli.partition_facts import last_endings
-    from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.sizes import partition_contents
-
     tables = list_tables(setup.lake)
     stored: dict[tuple[str, str], Contents] = {}
     endings: dict[tuple[str, str], Facts] = {}
     for table in tables:
         contents = unless_damaged(partial(partition_contents, setup.lake, table))
         stored |= {(table, name): each for name, each in contents.items()}
-        last = unless_damaged(partial(last_endings, setup.lake, table))
+        last = unless_damaged(partial(_last_endings, setup.lake, table))
         endings |= {(table, name): each for name, each in last.items()}
     configured = (*setup.partitions, *setup.broken_partitions)
     keys = [*configured, *(key for key in stored if key not in configured)]
@@ -66,8 +58,6 @@ def _entries(setup: Setup) -> list[Entry]:
 
 
 def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None, ending: Facts) -> Entry:
-    from tailpipe.cli.listing import Entry
-
     config = setup.partitions.get(key)
     sources = [source.type for source in config.sources] if config else [_absence(setup, key)]
     collected: dict[str, Any] = asdict(contents) if contents else dict(_NOTHING)
@@ -79,10 +69,8 @@ def _entry(setup: Setup, key: tuple[str, str], contents: Contents | None, ending
 
 
 def _details(setup: Setup, key: tuple[str, str], config: PartitionConfig | None, collected: Facts) -> Facts:
-    from tailpipe.cli.partition_facts import collection_facts
-
     asked = _asked(setup, config) if config else {"sources": [_absence(setup, key)]}
-    return {**asked, **collected, **collection_facts(setup.lake, *key, setup.now)}
+    return {**asked, **collected, **_collection_facts(setup.lake, *key, setup.now)}
 
 
 def _absence(setup: Setup, key: tuple[str, str]) -> str:
@@ -101,26 +89,86 @@ def _asked(setup: Setup, config: PartitionConfig) -> Facts:
 
 
 def _source(setup: Setup, source: SourceConfig) -> Facts:
-    from tailpipe.cli.blocks import shown_arguments
-
     return {
         "name": source.name,
         "type": source.type,
-        "connection": f"{source.connection.type}.{source.connection.name}" if source.connection else None,
-        "format": f"{source.format.type}.{source.format.name}" if source.format else None,
+        **used_blocks(source),
         "arguments": shown_arguments(source.arguments, setup.registry.source_types[source.type]),
     }
 
 
+def _collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> dict[str, Any]:
+    """Empty while nothing was ever collected or tried."""
+    state = partition_states(lake, table, lambda name: name == partition).get(partition)
+    if state is None:
+        return {}
+    artifacts = state.artifacts
+    return {
+        "artifacts": int(artifacts.is_kept.sum()),
+        "waiting_for_line_end": artifacts.locations((artifacts.is_kept & artifacts.is_waiting).nonzero()[0]),
+        "rejects": quarantined(lake.table(table), state.reject_files),
+        **_last_run(partition_runs(lake, table, partition)),
+        "failed": [_failure_facts(failure) for failure in state.failures],
+        "pending": list(_pending(state, now)),
+    }
+
+
+def _last_endings(lake: Lake, table: str) -> dict[str, dict[str, Any]]:
+    """By name of the partition: when the last run that left a record ended, and how many of its units failed."""
+    return {
+        name: {
+            "last_run": state.last_run.finished_at.isoformat(timespec="seconds"),
+            "last_run_failed": state.last_run.failed or None,
+        }
+        for name, state in partition_states(lake, table).items()
+        if state.last_run
+    }
+
+
+def _last_run(runs: list[Run]) -> dict[str, Any]:
+    last = next((run for run in reversed(runs) if run.kind in COLLECTING), None)
+    if last is None:
+        return {}
+    return {
+        "last_run": (last.finished_at or last.started_at).isoformat(timespec="seconds"),
+        "last_run_status": _status(last),
+        "last_run_rows": last.rows,
+        "last_run_stored": last.stored,
+    }
+
+
+def _status(run: Run) -> str:
+    if run.status == FAILED:
+        return f"{counted(run.failed, 'unit')} failed"
+    return "unfinished: interrupted, or still running" if run.status == UNFINISHED else run.status
+
+
+def _failure_facts(failure: Failure) -> dict[str, Any]:
+    return {
+        "what": failure.label,
+        "at": failure.at.isoformat(timespec="seconds"),
+        "artifacts": failure.artifacts,
+        "cause": failure.message.split("\nhint: ")[0],
+    }
+
+
+def _pending(state: PartitionState, now: datetime) -> Iterator[dict[str, Any]]:
+    """Without the time since a source was last collected: that is ahead of it, and not left behind."""
+    for source, asked in state.asked.items():
+        covered = state.covered.get(source, ())
+        newest = max((window.end for window in covered), default=None)
+        for window in pending(asked, covered, now):
+            if window.start == newest:
+                continue
+            yield {
+                "source": source,
+                "from": window.start.isoformat(timespec="seconds"),
+                "to": window.end.isoformat(timespec="seconds"),
+            }
+
+
 def _delete(arguments: argparse.Namespace) -> int:
     """Rows leave in one commit. What is left of the sources' artifacts can be collected again."""
-    from tailpipe.cli.asked_window import whole_window
-    from tailpipe.cli.confirmation import confirm
-    from tailpipe.cli.listing import chosen
-    from tailpipe.cli.setup import load_setup
-    from tailpipe.cli.terminal import counted, say
-    from tailpipe.lake.deletion import delete_window
-
     if arguments.name is None:
         raise UsageError("which partition is meant?", "tailpipe partition list names them")
     setup = load_setup(arguments, needs_config=False, writes=True)
@@ -138,8 +186,6 @@ def _delete(arguments: argparse.Namespace) -> int:
 
 
 def _window_words(window: Window) -> str:
-    from tailpipe.collect.windows import ALWAYS
-
     start = f" from {window.start:%Y-%m-%d %H:%M}" if window.start != ALWAYS.start else ""
     end = f" before {window.end:%Y-%m-%d %H:%M}" if window.end != ALWAYS.end else ""
     return f"all rows{start}{end}"

@@ -9,46 +9,29 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
-from tailpipe.cli.asked_window import add_window, asked_times
+from tailpipe.cli.arguments import OUTPUTS
+from tailpipe.cli.asked_window import asked_times
 from tailpipe.cli.diagnostics import log
+from tailpipe.cli.setup import load_setup
 from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
 from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, UsageError
+from tailpipe.lake.catalog import stored_partitions
 from tailpipe.partition_names import Key, partition_pattern
+from tailpipe.query.access import Access
+from tailpipe.query.connection import open_connection
+from tailpipe.query.output import WRITERS, OutputOptions, Writer
+from tailpipe.query.restriction import Restriction
+from tailpipe.query.results import Result, run_script
+from tailpipe.query.tables import find_queryable
+from tailpipe.query.views import create_views
 from tailpipe.suggest import nearest
-
-if TYPE_CHECKING:
-    from tailpipe.query.output import OutputOptions, Writer
-    from tailpipe.query.restriction import Restriction
-    from tailpipe.query.results import Result
-
-HELP = "Query collected logs with SQL (DuckDB's dialect)."
-
-OUTPUTS = ("table", "csv", "json", "jsonl", "line", "pretty", "plain")
 
 # One value after another is told apart by itself here; other outputs get an empty line between results.
 SELF_DELIMITING = ("json", "jsonl")
 DRAWN_OUTPUTS = ("table", "text", "pretty")
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("sql", nargs="*", help="SQL, a .sql file, or - for standard input; statements end with a semicolon")
-    add("--output", default="table", metavar="FORMAT", help=f"one of {', '.join(OUTPUTS)} (default table)")
-    header = "print column names: true or false (default true)"
-    add("--header", type=_true_or_false, nargs="?", const=True, default=True, metavar="BOOL", help=header)
-    add("--separator", default=",", metavar="CHARACTER", help="between fields of csv (default ,)")
-    begin = "only rows from this time on, such as T-7d"
-    add_window(parser, begin, "only rows before this time; a date includes its day")
-    partition = "only rows of these partitions: table.partition or partition, comma-separated, * allowed"
-    add("--partition", action="append", default=[], metavar="NAME", help=partition)
-    index = "only rows with these values of tp_index, comma-separated, * allowed"
-    add("--index", action="append", default=[], metavar="VALUE", help=index)
-    external = "let SQL read and write files outside the lake, attach databases and use the network"
-    add("--allow-external", action="store_true", help=external)
-    add("--timing", action="store_true", help="print the time taken, on standard error")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -71,14 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _results(
     arguments: argparse.Namespace, scripts: Sequence[str], restriction: Restriction
 ) -> Iterator[Result]:
-    from tailpipe.cli.setup import load_setup
-    from tailpipe.lake.catalog import stored_partitions
-    from tailpipe.query.access import Access
-    from tailpipe.query.connection import open_connection
-    from tailpipe.query.results import run_script
-    from tailpipe.query.tables import find_queryable
-    from tailpipe.query.views import create_views
-
     setup = load_setup(arguments, needs_config=False)
     partitions, workspace = setup.partitions.values(), setup.workspace
     found = find_queryable(setup.lake, setup.tables, [partition.table for partition in partitions])
@@ -100,8 +75,6 @@ def _results(
 
 
 def _writer(name: str) -> Writer:
-    from tailpipe.query.output import WRITERS
-
     writer = WRITERS.get(name)
     if writer is None:
         near = nearest(name, OUTPUTS)
@@ -111,8 +84,6 @@ def _writer(name: str) -> Writer:
 
 
 def _output_options(arguments: argparse.Namespace, out: TextIO) -> OutputOptions:
-    from tailpipe.query.output import OutputOptions
-
     separator = {"\\t": "\t", "tab": "\t"}.get(arguments.separator, arguments.separator)
     if len(separator) != 1 or separator in '"\r\n':
         message = f'--separator "{arguments.separator}" cannot separate fields. Expected one character.'
@@ -122,8 +93,6 @@ def _output_options(arguments: argparse.Namespace, out: TextIO) -> OutputOptions
 
 
 def _restriction(arguments: argparse.Namespace, now: datetime) -> Restriction:
-    from tailpipe.query.restriction import Restriction
-
     start, end = asked_times(arguments, now)
     return Restriction(
         start, end, tuple(map(partition_pattern, _listed(arguments.partition))), _listed(arguments.index)
@@ -175,12 +144,3 @@ def _warn_of_unknown(words: Sequence[str], known: Sequence[Key]) -> None:
         if not any(map(partition_pattern(word).matches, known)):
             names = f"There are: {', '.join(map('.'.join, known))}." if known else "There are none yet."
             note(f'warning: --partition "{word}" matches no partition. {names}')
-
-
-def _true_or_false(text: str) -> bool:
-    values = {"true": True, "false": False}
-    if text.lower() not in values:
-        raise argparse.ArgumentTypeError(
-            f'"{text}" is neither true nor false; before SQL write --header=true'
-        )
-    return values[text.lower()]

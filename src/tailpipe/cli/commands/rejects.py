@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from tailpipe.cli.arguments import SHOWN_REJECTS
+from tailpipe.cli.asked_window import whole_window
+from tailpipe.cli.chosen_targets import usable_targets
+from tailpipe.cli.diagnostics import engine_log
+from tailpipe.cli.interruption import interruptible
+from tailpipe.cli.progress import make_watcher
+from tailpipe.cli.reject_words import NOTHING, say_groups, say_rejects, say_retries
+from tailpipe.cli.setup import Setup, all_problems, load_setup, warn_of
+from tailpipe.cli.terminal import confirm, counted, say, say_json
+from tailpipe.collect.retry import Left, Retry, RetryOutcome
+from tailpipe.engine.settings import engine_settings
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
+from tailpipe.lake.catalog import list_tables, partition_states
+from tailpipe.lake.deletion import delete_rejects
+from tailpipe.lake.quarantine import count_reasons, find_rejects
+from tailpipe.partition_names import Key, matching
+from tailpipe.records import RowCounts
+from tailpipe.suggest import nearest
+from tailpipe.times import Window
 
-if TYPE_CHECKING:
-    from tailpipe.cli.setup import Setup
-    from tailpipe.collect.retry import RetryOutcome
-    from tailpipe.times import Window
-
-HELP = "List, show, retry and drop records that could not become rows."
-
-_EXAMPLES = """
-examples:
-  tailpipe rejects list                                  how many, and why
-  tailpipe rejects show nginx_access_log.web             their texts
-  tailpipe rejects retry nginx_access_log --from T-1d    after a fix: those rejected since yesterday
-  tailpipe rejects drop nginx_access_log.web             take them out for good
-"""
 _ID = re.compile(r"[0-9a-v]{20}|[0-9a-v]{32}")
 # Which commands take an option.
 _TAKERS = {
@@ -31,43 +35,54 @@ _TAKERS = {
     "engine": ("retry",),
     "progress": ("retry",),
 }
-_SHOWN = 20
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.asked_window import add_window
-
-    parser.epilog = _EXAMPLES
-    actions = (
-        "list: counts and reasons; show: their texts; retry: try them again; drop: take them out for good"
-    )
-    parser.add_argument("action", choices=("list", "show", "retry", "drop"), help=actions)
-    parser.add_argument(
-        "names",
-        nargs="*",
-        metavar="NAME",
-        help="a table, table.partition or a partition; * matches any text; none means all. show takes ids too",
-    )
-    add_window(parser, "only those rejected since then", "only those rejected before; a date is included")
-    parser.add_argument("--limit", type=int, metavar="N", help=f"how many are shown (default: {_SHOWN})")
-    parser.add_argument("--force", action="store_true", default=None, help="drop without asking")
-    parser.add_argument("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
-    parser.add_argument(
-        "--progress", nargs="?", const="true", choices=("true", "false"), help="show progress (default: true)"
-    )
-    parser.add_argument("--output", choices=("text", "json"), default="text", help="how it is printed")
+# Files of partitions.
+Quarantine = Mapping[Key, Sequence[str]]
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.setup import load_setup
-
     _check_usage(arguments)
     is_retry = arguments.action == "retry"
     setup = load_setup(
         arguments, needs_config=is_retry, writes=arguments.action in ("retry", "drop"), tells=not is_retry
     )
     commands = {"list": _list, "show": _show, "retry": _retry, "drop": _drop}
-    return commands[arguments.action](arguments, setup)
+    window = _rejection_window(arguments, setup)
+    return commands[arguments.action](arguments, setup, _find_quarantine(setup), window)
+
+
+def _find_quarantine(setup: Setup) -> Quarantine:
+    """Of every partition that is configured or was collected."""
+    found: dict[Key, list[str]] = {key: [] for key in (*setup.partitions, *setup.broken_partitions)}
+    for table in list_tables(setup.lake):
+        states = partition_states(setup.lake, table)
+        found |= {(table, partition): list(state.reject_files) for partition, state in states.items()}
+    return found
+
+
+def _rejection_window(arguments: argparse.Namespace, setup: Setup) -> Window | None:
+    if arguments.start is None and arguments.end is None:
+        return None
+    return whole_window(arguments, setup.now)
+
+
+def _choose(words: Sequence[str], known: Quarantine) -> Quarantine:
+    """No word means all."""
+    if not words:
+        return known
+    keys: dict[Key, None] = {}
+    for word in words:
+        found = matching(word, known)
+        if not found:
+            raise _unknown(word, known)
+        keys |= dict.fromkeys(found)
+    return {key: known[key] for key in keys}
+
+
+def _unknown(word: str, known: Quarantine) -> UsageError:
+    names = [".".join(key) for key in known]
+    near = nearest(word, [*names, *(part for key in known for part in key)])
+    hint = f"did you mean {near}?" if near else "tailpipe partition list names them"
+    return UsageError(f'no partition matches "{word}". There are: {", ".join(names) or "none"}.', hint)
 
 
 def _check_usage(arguments: argparse.Namespace) -> None:
@@ -80,13 +95,8 @@ def _check_usage(arguments: argparse.Namespace) -> None:
         raise UsageError("of which partitions are rejects to be dropped?", "'*' means all of them")
 
 
-def _list(arguments: argparse.Namespace, setup: Setup) -> int:
-    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
-    from tailpipe.cli.reject_words import say_groups
-    from tailpipe.lake.quarantine import count_reasons
-
-    window = rejection_window(arguments, setup)
-    chosen = choose(arguments.names, find_quarantine(setup))
+def _list(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, window: Window | None) -> int:
+    chosen = _choose(arguments.names, quarantine)
     counts = {
         ".".join(key): count_reasons(setup.lake.table(key[0]), files, window) for key, files in chosen.items()
     }
@@ -94,17 +104,10 @@ def _list(arguments: argparse.Namespace, setup: Setup) -> int:
     return EXIT_DONE
 
 
-def _show(arguments: argparse.Namespace, setup: Setup) -> int:
-    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
-    from tailpipe.cli.reject_words import say_rejects
-    from tailpipe.lake.quarantine import find_rejects
-    from tailpipe.partition_names import matching
-
-    quarantine = find_quarantine(setup)
+def _show(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, window: Window | None) -> int:
     ids = [word for word in arguments.names if _ID.fullmatch(word) and not matching(word, quarantine)]
-    chosen = choose([word for word in arguments.names if word not in ids], quarantine)
-    limit = max(arguments.limit or _SHOWN, len(ids))
-    window = rejection_window(arguments, setup)
+    chosen = _choose([word for word in arguments.names if word not in ids], quarantine)
+    limit = max(arguments.limit or SHOWN_REJECTS, len(ids))
     rejects: list[Mapping[str, object]] = []
     total = 0
     for key, files in chosen.items():
@@ -121,16 +124,8 @@ def _show(arguments: argparse.Namespace, setup: Setup) -> int:
     return EXIT_DONE
 
 
-def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
-    from tailpipe.cli.confirmation import confirm
-    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
-    from tailpipe.cli.reject_words import NOTHING, say_json
-    from tailpipe.cli.terminal import counted, say
-    from tailpipe.lake.deletion import delete_rejects
-    from tailpipe.lake.quarantine import find_rejects
-
-    window = rejection_window(arguments, setup)
-    chosen = choose(arguments.names, find_quarantine(setup))
+def _drop(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, window: Window | None) -> int:
+    chosen = _choose(arguments.names, quarantine)
     counts = {
         key: find_rejects(setup.lake.table(key[0]), files, window, (), 0)[1] for key, files in chosen.items()
     }
@@ -149,22 +144,8 @@ def _drop(arguments: argparse.Namespace, setup: Setup) -> int:
     return EXIT_DONE
 
 
-def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
-    import os
-
-    from tailpipe.cli.chosen_targets import usable_targets
-    from tailpipe.cli.diagnostics import engine_log
-    from tailpipe.cli.interruption import interruptible
-    from tailpipe.cli.progress import make_watcher
-    from tailpipe.cli.reject_choice import choose, find_quarantine, rejection_window
-    from tailpipe.cli.reject_words import say_retries
-    from tailpipe.cli.setup import all_problems, warn_of
-    from tailpipe.collect.retry import Retry
-    from tailpipe.engine.settings import engine_settings
-    from tailpipe.records import RowCounts
-
-    window = rejection_window(arguments, setup)
-    chosen = choose(arguments.names, find_quarantine(setup))
+def _retry(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, window: Window | None) -> int:
+    chosen = _choose(arguments.names, quarantine)
     engine = engine_settings(setup.workspace, os.environ, arguments.engine)
     targets, broken = usable_targets(setup, engine.name)
     warn_of((*all_problems(setup), *(problem for problems in broken.values() for problem in problems)))
@@ -192,13 +173,10 @@ def _retry(arguments: argparse.Namespace, setup: Setup) -> int:
 
 def _not_tried(
     setup: Setup,
-    partitions: Mapping[tuple[str, str], Sequence[str]],
-    broken: Collection[tuple[str, str]],
+    partitions: Quarantine,
+    broken: Collection[Key],
     window: Window | None,
 ) -> Iterator[RetryOutcome]:
-    from tailpipe.collect.retry import Left, RetryOutcome
-    from tailpipe.lake.quarantine import find_rejects
-
     for key, files in partitions.items():
         name = ".".join(key)
         _, rejects = find_rejects(setup.lake.table(key[0]), files, window, (), 0)

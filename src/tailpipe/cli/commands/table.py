@@ -6,38 +6,22 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from tailpipe.cli.listing import Entry, Facts, chosen_name, run_listing, unless_damaged
+from tailpipe.cli.setup import Setup, load_setup
+from tailpipe.cli.terminal import confirm, counted, say, size
 from tailpipe.errors import EXIT_DONE, UsageError
+from tailpipe.lake.catalog import list_tables, stored_columns
+from tailpipe.lake.sizes import Contents, partition_contents
+from tailpipe.lake.table_deletion import delete_table
+from tailpipe.tables.describe import described_columns
 from tailpipe.tables.standard import TP_NAMES
+from tailpipe.tables.stored_schema import table_schema
 from tailpipe.tables.table import Column, Table
-
-if TYPE_CHECKING:
-    from tailpipe.cli.listing import Entry, Facts
-    from tailpipe.cli.setup import Setup
-    from tailpipe.lake.sizes import Contents
-
-HELP = "List and show tables, delete one, or rewrite what is stored of it to the types that are declared now."
-
-_MORE = {
-    "delete": "remove it and all its rows",
-    "rewrite": "convert what is stored to the declared types",
-}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    from tailpipe.cli.listing import add_arguments
-
-    add_arguments(parser, "table", _MORE)
-    add = parser.add_argument
-    add("--nulls", action="store_true", help="rewrite: null in place of values that cannot be converted")
-    add("--force", action="store_true", help="delete, or rewrite with --nulls, without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.listing import run_listing
-
-    if arguments.action in _MORE:
+    if arguments.action in ("delete", "rewrite"):
         if arguments.name is None:
             raise UsageError("which table is meant?", "tailpipe table list names them")
         return _delete(arguments) if arguments.action == "delete" else _rewrite(arguments)
@@ -48,15 +32,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _delete(arguments: argparse.Namespace) -> int:
     """Needs no configuration of the table: it may be gone, or be the reason to delete."""
-    from tailpipe.cli.confirmation import confirm
-    from tailpipe.cli.damage import unless_damaged
-    from tailpipe.cli.listing import chosen_name
-    from tailpipe.cli.setup import load_setup
-    from tailpipe.cli.terminal import counted, say, size
-    from tailpipe.lake.catalog import list_tables
-    from tailpipe.lake.sizes import partition_contents
-    from tailpipe.lake.table_deletion import delete_table
-
     setup = load_setup(arguments, needs_config=False)
     name = chosen_name(arguments.name, "collected table", list_tables(setup.lake))
     contents = unless_damaged(lambda: partition_contents(setup.lake, name))
@@ -73,13 +48,7 @@ def _delete(arguments: argparse.Namespace) -> int:
 
 
 def _rewrite(arguments: argparse.Namespace) -> int:
-    from tailpipe.cli.confirmation import confirm
-    from tailpipe.cli.listing import chosen_name
-    from tailpipe.cli.setup import load_setup
-    from tailpipe.cli.terminal import counted, say
-    from tailpipe.lake.catalog import list_tables
     from tailpipe.lake.log import TYPE_KEY, TableLog
-    from tailpipe.tables.stored_schema import table_schema
 
     setup = load_setup(arguments)
     stored = [name for name in list_tables(setup.lake) if name in setup.tables]
@@ -106,8 +75,6 @@ def _rewrite(arguments: argparse.Namespace) -> int:
 
 def _entries(setup: Setup) -> list[Entry]:
     """Known tables, and those that only the lake has, because their block or plugin is gone."""
-    from tailpipe.lake.catalog import list_tables
-
     found = [(t.name, f"plugin {p.name}", t) for p in setup.registry.plugins for t in p.tables]
     found += [
         (name, str(table.position or ""), setup.tables[name])
@@ -124,10 +91,6 @@ def _entries(setup: Setup) -> list[Entry]:
 
 
 def _entry(setup: Setup, table: Table, origin: str) -> Entry:
-    from tailpipe.cli.damage import unless_damaged
-    from tailpipe.cli.listing import Entry
-    from tailpipe.lake.sizes import partition_contents
-
     name = table.name
     contents = unless_damaged(lambda: partition_contents(setup.lake, name))
     configured = (partition.name for partition in setup.partitions.values() if partition.table == name)
@@ -146,9 +109,6 @@ def _totals(contents: dict[str, Contents]) -> dict[str, int | None]:
 
 
 def _details(setup: Setup, table: Table) -> Facts:
-    from tailpipe.lake.catalog import stored_columns
-    from tailpipe.tables.describe import described_columns
-
     default = table.default_format
     stored = tuple(stored_columns(setup.lake.table(table.name)).items())
     columns = described_columns(with_stored_columns(table, stored))
