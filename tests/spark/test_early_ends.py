@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 
 from installed import APP, APP_TABLE, line
 from pipelines import Place
-from tailpipe.collect import background
+from tailpipe.collect import stopping
 from tailpipe.collect.outcome import RunOutcome
 from tailpipe.collect.spool import Counts
 from tailpipe.collect.stopping import Stopping
@@ -56,7 +56,7 @@ def collect(place: Place, monkeypatch: pytest.MonkeyPatch, is_interrupted: bool 
             raise interruption
 
     collection = place.collection(start="2024-06-01")
-    monkeypatch.setattr(background, "_LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(stopping, "_LOOK_SECONDS", 0.001)
     monkeypatch.setattr(
         Stopping, "is_due", lambda self, _: self.can_be_due and not self.is_requested and read.rows > 0
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from tailpipe.cli.diagnostics import is_logged, log
 from tailpipe.cli.interruption import Interrupted, before_giving_up
 from tailpipe.cli.terminal import counted, note, seconds, size
+from tailpipe.collect.events import Watcher
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone, UnitFailed
 from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.spool import Counts
@@ -58,35 +59,38 @@ def _shown(is_shown: bool) -> Iterator[Silence]:
             finally:
                 display.ended()
     else:
-        yield PlainLines()
+        yield PlainLines(note)
 
 
-class Silence:
+class Silence(Watcher):
     """Shows nothing, but counts what is kept for good."""
 
     units_kept = 0
     rows_kept = 0
-
-    def waiting_for(self, what: str) -> None: ...
-    def partition_planned(self, plan: PartitionPlan) -> None: ...
-    def counted(self, counts: Counts) -> None: ...
-    def stopping(self) -> None: ...
-    def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None: ...
-    def planning_again(self, reason: str) -> None: ...
-    def partition_broken_off(self, outcome: PartitionOutcome) -> None: ...
-    def partition_finished(self, outcome: PartitionOutcome) -> None: ...
-    def ended(self) -> None: ...
 
     def unit_done(self, plan: PartitionPlan, unit: UnitDone) -> None:
         self.units_kept += 1
         self.rows_kept += unit.rows.stored
 
 
-class PlainLines(Silence):
-    """One line per event, for logs."""
+class _Telling(Silence):
+    """Tells what nobody may miss."""
 
-    def __init__(self, tell: Callable[[str], None] = note) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
         self._tell = tell
+
+    def partition_broken_off(self, outcome: PartitionOutcome) -> None:
+        self._tell(_broken_off_words(outcome))
+
+    def stopping(self) -> None:
+        self._tell(_STOPPING)
+
+    def planning_again(self, reason: str) -> None:
+        self._tell(reason)
+
+
+class PlainLines(_Telling):
+    """One line per event, for logs."""
 
     def waiting_for(self, what: str) -> None:
         self._tell(f"{what} …")
@@ -105,17 +109,8 @@ class PlainLines(Silence):
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
         self._tell(escape_controls(f"{plan.target.name} {failure.label}: failed: {failure.message}"))
 
-    def partition_broken_off(self, outcome: PartitionOutcome) -> None:
-        self._tell(_broken_off_words(outcome))
 
-    def stopping(self) -> None:
-        self._tell(_STOPPING)
-
-    def planning_again(self, reason: str) -> None:
-        self._tell(reason)
-
-
-class LiveDisplay(Silence):
+class LiveDisplay(_Telling):
     """Two lines that change in place: what is going on, and how far it is."""
 
     def __init__(self) -> None:
@@ -132,6 +127,7 @@ class LiveDisplay(Silence):
         self._live: Live = Live(
             console=_console(), get_renderable=self._render, refresh_per_second=8, transient=True
         )
+        super().__init__(partial(self._live.console.print, markup=False, highlight=False))
 
     def start(self) -> None:
         self._live.start()
@@ -148,9 +144,6 @@ class LiveDisplay(Silence):
         """Takes what is shown off the terminal without a lock: whoever is drawing may never end."""
         if self._lines:
             os.write(sys.stderr.fileno(), b"\r\x1b[2K" + b"\x1b[1A\x1b[2K" * (self._lines - 1))
-
-    def stopping(self) -> None:
-        self._live.console.print(_STOPPING, markup=False, highlight=False)
 
     def waiting_for(self, what: str) -> None:
         self._waiting = what
@@ -174,15 +167,7 @@ class LiveDisplay(Silence):
         self._units += 1
 
     def unit_failed(self, plan: PartitionPlan, failure: UnitFailed) -> None:
-        self._live.console.print(
-            f"{plan.target.name} {failure.label}: failed: {failure.message}", markup=False, highlight=False
-        )
-
-    def partition_broken_off(self, outcome: PartitionOutcome) -> None:
-        self._live.console.print(_broken_off_words(outcome), markup=False, highlight=False)
-
-    def planning_again(self, reason: str) -> None:
-        self._live.console.print(reason, markup=False, highlight=False)
+        self._tell(f"{plan.target.name} {failure.label}: failed: {failure.message}")
 
     def partition_finished(self, outcome: PartitionOutcome) -> None:
         self._plan = None

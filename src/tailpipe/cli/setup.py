@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
-from tailpipe.cli.data_dir import lake_of, memory_from
 from tailpipe.cli.diagnostics import log, log_level, start_log
 from tailpipe.cli.terminal import note
 from tailpipe.config import config_directories, load
+from tailpipe.config.directories import expanded, install_directory
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
 from tailpipe.errors import ConfigError, Problem, UsageError
 from tailpipe.lake.address import Lake
@@ -25,6 +26,8 @@ from tailpipe.suggest import did_you_mean
 from tailpipe.tables.table import Table
 
 _MOST_WARNINGS = 20
+_MEMORY = "TAILPIPE_MEMORY_MAX_MB"
+_LEAST_MEMORY_MB = 256
 
 
 @dataclass(frozen=True)
@@ -56,15 +59,44 @@ class Setup:
         configured = self.config.workspaces.get(name) or WorkspaceConfig(name)
         return replace(
             configured,
-            memory_max_mb=memory_from(os.environ) or configured.memory_max_mb,
+            memory_max_mb=_memory_from(os.environ) or configured.memory_max_mb,
             log_level=self.log_level,
         )
 
     @cached_property
     def lake(self) -> Lake:
-        found = lake_of(self.workspace, os.environ)
+        found = _lake_of(self.workspace, os.environ)
         log("info", f"tables are in {found.uri}")
         return found
+
+
+def _lake_of(workspace: WorkspaceConfig, environment: Mapping[str, str]) -> Lake:
+    """A relative path starts at the working folder."""
+    if workspace.data_dir:
+        path = expanded(workspace.data_dir, environment).absolute()
+    else:
+        path = (install_directory(environment) / "data" / workspace.name).absolute()
+    # Delta's readers take paths for URLs, look for `a b` where the folder is `a%20b`, and find nothing.
+    escape = re.search("%[0-9A-Fa-f]{2}", str(path))
+    if escape:
+        raise UsageError(
+            f'{path}: a folder of tables must not have "{escape[0]}" in its path.',
+            hint="rename the folder, or set data_dir in the workspace or TAILPIPE_INSTALL_DIR to another one",
+        )
+    return Lake(str(path))
+
+
+def _memory_from(environment: Mapping[str, str]) -> int | None:
+    """What the environment says wins over the workspace block; 0 means nothing said, as in Tailpipe."""
+    text = environment.get(_MEMORY, "").strip()
+    if text in ("", "0"):
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < _LEAST_MEMORY_MB:
+        raise UsageError(
+            f'{_MEMORY} "{text}" is not a whole number of megabytes from {_LEAST_MEMORY_MB} on.',
+            hint="unset it, or give such a number",
+        )
+    return int(text)
 
 
 def load_setup(

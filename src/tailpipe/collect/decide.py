@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from tailpipe.collect.listing import Listing
+from tailpipe.collect.listing import Listing, Observation, Relation, Sighting
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, make_units
-from tailpipe.collect.sighting import Observation, Relation, Sighting
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.extent import may_hold

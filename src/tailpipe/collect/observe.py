@@ -10,11 +10,10 @@ from itertools import islice
 from operator import attrgetter
 
 from tailpipe.arrow import np
-from tailpipe.collect.listing import Listing, ListingFailure
+from tailpipe.collect.candidates import Settling
+from tailpipe.collect.listing import Listing, ListingFailure, Observation
 from tailpipe.collect.messages import listing_message
 from tailpipe.collect.recognise import recognise
-from tailpipe.collect.settled import Settling
-from tailpipe.collect.sighting import Observation
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import Wanted
 from tailpipe.lake.columns import Numbers

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from tailpipe.arrow import np
 from tailpipe.collect.candidates import Candidates, Departed
-from tailpipe.collect.sighting import Relation, Sighting
+from tailpipe.collect.listing import Relation, Sighting
 from tailpipe.collect.target import Feed
 from tailpipe.errors import ArtifactError
 from tailpipe.formats.format import DOCUMENT, LINES

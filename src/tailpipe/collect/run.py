@@ -9,44 +9,46 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from tailpipe.collect.decide import decide
+from tailpipe.collect.observe import observe
 from tailpipe.collect.outcome import Cause, PartitionOutcome, RunOutcome, UnitDone, UnitFailed, unlisted
 from tailpipe.collect.plan import PartitionPlan
-from tailpipe.collect.planning import plan_partition
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.runner import Prepared, Run, Runner, joined
 from tailpipe.collect.target import Target
-from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons
-from tailpipe.config.reject_limit import RejectLimit
-from tailpipe.config.values import PartitionConfig
+from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons, wanted_windows
+from tailpipe.config.values import WorkspaceConfig
 from tailpipe.errors import LakeError, TailpipeError, UsageError, system_message
 from tailpipe.lake.catalog import stored_columns
 from tailpipe.lake.folder import make_writable
-from tailpipe.times import Lookback, Window
+from tailpipe.lake.state import PartitionState
+from tailpipe.times import Window
 
 
-@dataclass(frozen=True)
-class Defaults:
-    """What the workspace says for partitions that say nothing."""
-
-    lookback: Lookback | None = None
-    lateness: Lookback | None = None
-    max_rejects: RejectLimit | None = None
-
-    def horizons(self, partition: PartitionConfig) -> Horizons:
-        lookback = partition.lookback or self.lookback or DEFAULT_LOOKBACK
-        lateness = partition.lateness or self.lateness or DEFAULT_LATENESS
-        return Horizons(lookback, lateness)
-
-    def reject_limit(self, partition: PartitionConfig) -> RejectLimit | None:
-        return partition.max_rejects or self.max_rejects
+def plan_partition(
+    target: Target,
+    state: PartitionState,
+    asked: AskedWindow,
+    horizons: Horizons,
+    now: datetime,
+    is_overwrite: bool = False,
+) -> PartitionPlan:
+    """Lists the sources and leaves out what the lake has. Reads no log content but parts of files that changed."""
+    wanted = [
+        wanted_windows(state, feed.source.name, asked, horizons, now, is_overwrite) for feed in target.feeds
+    ]
+    return decide(target, state, wanted, observe(target, state, wanted, now))
 
 
 @dataclass(kw_only=True)
 class Collection(Run):
-    """One `collect`: of which window, and whether what is stored is read again."""
+    """One `collect`: of which window, and whether what is stored is read again.
+
+    The workspace speaks for partitions that say nothing.
+    """
 
     asked: AskedWindow
-    defaults: Defaults = field(default_factory=Defaults)
+    workspace: WorkspaceConfig = field(default_factory=WorkspaceConfig)
     is_overwrite: bool = False
 
     def plan(self) -> tuple[list[PartitionPlan], RunOutcome]:
@@ -77,7 +79,11 @@ class Collection(Run):
     def plan_target(self, target: Target) -> PartitionPlan:
         self.watcher.waiting_for(f"listing {target.name}")
         state = self.log(target).state(target.config.name)
-        horizons = self.defaults.horizons(target.config)
+        own, others = target.config, self.workspace
+        horizons = Horizons(
+            own.lookback or others.lookback or DEFAULT_LOOKBACK,
+            own.lateness or others.lateness or DEFAULT_LATENESS,
+        )
         return plan_partition(target, state, self.asked, horizons, self.now, self.is_overwrite)
 
     def tell(self, plan: PartitionPlan, unit: UnitDone | UnitFailed) -> None:
@@ -89,7 +95,7 @@ class Collection(Run):
     def _collect(self, runner: Runner, target: Target) -> PartitionOutcome:
         """Whatever one partition's run raises is its own failure: the next partition is collected all the same."""
         try:
-            limit = self.defaults.reject_limit(target.config)
+            limit = target.config.max_rejects or self.workspace.max_rejects
             plan = runner.execute(lambda: self._prepare(target), limit).plan
             assert runner.outcome is not None
             failed = (*unlisted(plan.listings), *runner.outcome.failed)

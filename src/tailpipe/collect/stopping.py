@@ -1,14 +1,19 @@
-"""Jobs that end before all their artifacts are read, so that what was read can be committed."""
+"""Jobs that may end before all their artifacts are read, so that what was read can be committed.
+
+A job runs in a thread of its own: the main thread stays free for signals and for telling what goes on. Waiting inside
+the engine's client would not do: it catches interruptions, or waits for the job's end before it lets them through.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from tailpipe.collect.background import run_watched
 from tailpipe.collect.events import Watcher
 from tailpipe.collect.plan import PlannedArtifact, Unit
 from tailpipe.collect.spool import read_spool, request_stop
@@ -18,6 +23,9 @@ Result = TypeVar("Result")
 
 # When a job has run for so long, what was read of files without a date is committed, and another job reads the rest.
 COMMIT_SECONDS = 30
+_LOOK_SECONDS = 0.2
+# How long an interrupted job may take to finish what it is in the middle of.
+GRACE_SECONDS = 10
 
 
 @dataclass
@@ -61,6 +69,47 @@ def run_stoppable(job: Callable[[str | None], Result], stopping: Stopping, watch
             stopping.request(folder, interruption)
 
         return run_watched(lambda: job(str(folder)), look, stop)
+
+
+def run_watched(
+    job: Callable[[], Result],
+    look: Callable[[], None],
+    stop: Callable[[BaseException], None] | None = None,
+) -> Result:
+    """What the job returns or raises; `look` is called every now and then while it runs.
+
+    An interruption is handed to `stop`, which asks the job to end early: what it returns then is returned, and whoever
+    gave `stop` must raise the interruption. Without `stop`, or where the job does not end soon, the interruption leaves
+    the job behind: whoever catches it must end the engine.
+    """
+    future: Future[Result] = Future()
+    threading.Thread(target=_fulfil, args=(future, job), name="tailpipe-job", daemon=True).start()
+    try:
+        _wait(future, look)
+    except Exception:
+        raise
+    except BaseException as interruption:
+        if stop is None:
+            raise
+        stop(interruption)
+        _wait(future, look, time.monotonic() + GRACE_SECONDS)
+        if not future.done():
+            raise
+    return future.result()
+
+
+def _wait(future: Future[Result], look: Callable[[], None], deadline: float | None = None) -> None:
+    while not wait([future], timeout=_LOOK_SECONDS).done:
+        if deadline is not None and time.monotonic() > deadline:
+            return
+        look()
+
+
+def _fulfil(future: Future[Result], job: Callable[[], Result]) -> None:
+    try:
+        future.set_result(job())
+    except BaseException as error:
+        future.set_exception(error)
 
 
 def read_together(slots: Sequence[tuple[Unit, PlannedArtifact]]) -> tuple[int, ...]:

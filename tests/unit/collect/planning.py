@@ -11,10 +11,10 @@ from pathlib import Path
 
 from memory_lake import MemoryLake
 
+from tailpipe.collect.listing import Sighting
 from tailpipe.collect.plan import PartitionPlan
-from tailpipe.collect.planning import plan_partition
 from tailpipe.collect.recognise import recognise
-from tailpipe.collect.sighting import Sighting
+from tailpipe.collect.run import plan_partition
 from tailpipe.collect.target import Feed, Target
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tailpipe.collect.background import run_watched
 from tailpipe.collect.messages import engine_message
+from tailpipe.collect.stopping import run_watched
 from tailpipe.lake.delta_errors import delta_message
 from tailpipe.records import RowCounts
 

@@ -12,9 +12,8 @@ import pytest
 from planning import window
 
 from tailpipe.collect.decide import decide, decide_artifact
-from tailpipe.collect.listing import Listing, ListingFailure
+from tailpipe.collect.listing import Listing, ListingFailure, Observation, Relation, Sighting
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact
-from tailpipe.collect.sighting import Observation, Relation, Sighting
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.known import Artifacts

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from planning import HORIZONS, LAYOUT, NOW, Site, line, make_target, window
 
 from tailpipe.collect import observe as observing
+from tailpipe.collect.candidates import Settling
 from tailpipe.collect.decide import decide_artifact
+from tailpipe.collect.listing import Observation, Relation, Sighting
 from tailpipe.collect.observe import observe
-from tailpipe.collect.settled import Settling
-from tailpipe.collect.sighting import Observation, Relation, Sighting
 from tailpipe.collect.target import Feed
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Wanted, wanted_windows
 from tailpipe.errors import SourceError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from planning import LAYOUT, Site, done, line, make_target
 
-from tailpipe.collect.sighting import Relation
+from tailpipe.collect.listing import Relation
 
 FRESH = timedelta(seconds=1)
 

@@ -27,7 +27,7 @@ from rules_play import (
     whole_days,
 )
 from rules_world import CONFIG, Happening, World, moment
-from tailpipe.collect.planning import plan_partition
+from tailpipe.collect.run import plan_partition
 from tailpipe.collect.target import Target, only_sources
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load

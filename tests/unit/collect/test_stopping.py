@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tailpipe.collect import background
-from tailpipe.collect.background import run_watched
+from tailpipe.collect import stopping
 from tailpipe.collect.plan import PlannedArtifact, Unit
 from tailpipe.collect.reading import ReadJob
 from tailpipe.collect.spool import request_stop
-from tailpipe.collect.stopping import Stopping, read_together
+from tailpipe.collect.stopping import Stopping, read_together, run_watched
 from tailpipe.formats.jsonl import JsonLines
 from tailpipe.sources.artifact import Artifact
 from tailpipe.sources.file import FileSource
@@ -42,7 +41,7 @@ def test_an_interrupted_job_that_can_stop_gives_what_it_has() -> None:
 
 
 def test_an_interrupted_job_that_does_not_stop_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(stopping, "GRACE_SECONDS", 0.1)
     ended = threading.Event()
     looks = iter([interrupt])
     try:

@@ -13,7 +13,7 @@ from tailpipe.cli.progress import make_watcher
 from tailpipe.cli.setup import load_setup
 from tailpipe.cli.summary import exit_code, print_plan, print_summary
 from tailpipe.cli.terminal import note
-from tailpipe.collect.run import Collection, Defaults
+from tailpipe.collect.run import Collection
 from tailpipe.collect.windows import AskedWindow
 from tailpipe.engine.settings import engine_settings
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
             engine=engine,
             now=setup.now,
             watcher=watcher,
-            defaults=Defaults(workspace.lookback, workspace.lateness, workspace.max_rejects),
+            workspace=workspace,
             is_overwrite=arguments.overwrite,
             engine_log=engine_log(arguments.debug),
         )

@@ -1,25 +1,27 @@
-"""How answers look: one module per output, all with `write(result, out, options) -> rows written`."""
+"""How answers look: a function per output."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from tailpipe.query.output import csv, json, line, plain, pretty, table
+from tailpipe.query.output import json, pretty
+from tailpipe.query.output.grid import write_table
+from tailpipe.query.output.lines import write_csv, write_line, write_plain
 from tailpipe.query.output.options import OutputOptions
 from tailpipe.query.results import Result
 
 __all__ = ["WRITERS", "OutputOptions", "Writer"]
 
-Writer = Callable[[Result, TextIO, OutputOptions], int]
+Writer = Callable[[Result, TextIO, OutputOptions], None]
 
 WRITERS: Mapping[str, Writer] = {
-    "table": table.write,
-    "csv": csv.write,
+    "table": write_table,
+    "csv": write_csv,
     "json": json.write,
     "jsonl": json.write_lines,
-    "line": line.write,
+    "line": write_line,
     "pretty": pretty.write,
-    "plain": plain.write,
-    "text": table.write,
+    "plain": write_plain,
+    "text": write_table,
 }

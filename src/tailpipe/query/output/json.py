@@ -10,7 +10,7 @@ from tailpipe.query.output.options import OutputOptions
 from tailpipe.query.results import Result, Row
 
 
-def write(result: Result, out: TextIO, options: OutputOptions) -> int:
+def write(result: Result, out: TextIO, options: OutputOptions) -> None:
     columns = (
         {"name": column.name, "data_type": column.data_type, "original_name": column.original_name}
         for column in result.columns
@@ -18,22 +18,18 @@ def write(result: Result, out: TextIO, options: OutputOptions) -> int:
     listed = ",\n".join(f"  {dumps(column, ensure_ascii=False)}" for column in columns)
     out.write(f'{{"columns": [\n{listed}\n],\n"rows": [')
     as_object = _object_maker(result)
-    count = 0
+    is_begun = False
     for batch in result.json_batches():
-        out.write(",\n  " if count else "\n  ")
+        out.write(",\n  " if is_begun else "\n  ")
         out.write(",\n  ".join(map(as_object, batch)))
-        count += len(batch)
-    out.write("\n]}\n" if count else "]}\n")
-    return count
+        is_begun = True
+    out.write("\n]}\n" if is_begun else "]}\n")
 
 
-def write_lines(result: Result, out: TextIO, options: OutputOptions) -> int:
+def write_lines(result: Result, out: TextIO, options: OutputOptions) -> None:
     as_object = _object_maker(result)
-    count = 0
     for batch in result.json_batches():
         out.writelines(f"{as_object(row)}\n" for row in batch)
-        count += len(batch)
-    return count
 
 
 def _object_maker(result: Result) -> Callable[[Row], str]:

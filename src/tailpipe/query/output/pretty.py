@@ -14,7 +14,7 @@ _NARROWEST = 8
 _WIDEST_TYPE = 20
 
 
-def write(result: Result, out: TextIO, options: OutputOptions) -> int:
+def write(result: Result, out: TextIO, options: OutputOptions) -> None:
     started = options.clock()
     heading = _heading(result)
     head, rest = fill_head(result.text_batches())
@@ -34,7 +34,6 @@ def write(result: Result, out: TextIO, options: OutputOptions) -> int:
     out.write(grid.bottom)
     rows = "1 row" if count == 1 else f"{count:,} rows"
     out.write(f"{rows} in {options.clock() - started:.2f} s\n")
-    return count
 
 
 def _heading(result: Result) -> list[tuple[str, ...]]:
