@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from tailpipe.config.functions.registry import function_names
+from tailpipe.config.functions.registry import FUNCTION_NAMES
 
 WORDS = (
     "level",
@@ -46,7 +46,7 @@ PIECES = (
     '"', "`", "'", "{", "}", "[", "]", "(", ")", "=", ".", "${", "<<EOT\n", "\n", "é", "/*", "$", "\x00", "=>", "...",
 )  # fmt: skip
 _BIG = ("9" * 400, "1e999", "-0", "0x1f", "1.", ".5", "1e-400")
-_FUNCTIONS = tuple(sorted(function_names()))
+_FUNCTIONS = tuple(sorted(FUNCTION_NAMES))
 
 
 class Writer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import io
 import lzma
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -39,29 +38,6 @@ _EXTENSIONS = {
     ".zip": "zip",
     ".tar": "tar",
 }
-
-
-class ChunkReader(io.RawIOBase):
-    """A forward-only file over chunks, for libraries that want to read one."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        super().__init__()
-        self._chunks = chunks
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._rest = memoryview(chunk)
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[bytes]:

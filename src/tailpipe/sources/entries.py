@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import IO, Any, BinaryIO, cast
 
 from tailpipe.errors import ArtifactError
 from tailpipe.sources.decompress import (
     CHUNK_BYTES,
-    ChunkReader,
     Trailing,
     expand,
     kind_of,
@@ -59,6 +59,10 @@ class Plain:
     def is_packed(self) -> bool:
         return self.depth > 0 or self.archive is not None
 
+    @property
+    def unreadable(self) -> str:
+        return f"{self.name}: {self.archive} archive cannot be read"
+
     def with_chunks(self, chunks: Iterator[bytes]) -> Plain:
         return replace(self, chunks=chunks)
 
@@ -102,25 +106,19 @@ def _packed(plain: Plain, file: IO[bytes], entry: str) -> Iterator[Entry | Unrea
 
 
 def _entry_chunks(plain: Plain, file: IO[bytes], entry: str) -> Iterator[bytes]:
-    """Readers of archives raise many kinds of errors for bytes that are not as they should be."""
-    try:
+    with _told(f'{plain.name}: entry "{entry}" of the {plain.archive} archive is broken'):
         yield from read_chunks(cast(BinaryIO, file))
-    except ArtifactError:
-        raise
-    except Exception as error:
-        raise ArtifactError(
-            f'{plain.name}: entry "{entry}" of the {plain.archive} archive is broken: {error}'
-        ) from error
 
 
 @contextmanager
-def _told(plain: Plain) -> Iterator[None]:
+def _told(message: str) -> Iterator[None]:
+    """Readers of archives raise many kinds of errors for bytes that are not as they should be."""
     try:
         yield
-    except (ArtifactError, GeneratorExit):
+    except ArtifactError:
         raise
     except Exception as error:
-        raise ArtifactError(f"{plain.name}: {plain.archive} archive cannot be read: {error}") from error
+        raise ArtifactError(f"{message}: {error}") from error
 
 
 def _without_extension(name: str) -> str:
@@ -132,7 +130,7 @@ def _zip_entries(plain: Plain, entry: str | None) -> Iterator[Entry | Unread]:
     """A zip's directory stands at its end, so its bytes are kept first: in memory while few, else on disk."""
     with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
         _spool(plain, cast(IO[bytes], spool))
-        with _told(plain), zipfile.ZipFile(cast(IO[bytes], spool)) as archive:
+        with _told(plain.unreadable), zipfile.ZipFile(cast(IO[bytes], spool)) as archive:
             names = _Names(plain.name, entry)
             for info in archive.infolist():
                 if info.is_dir() or _is_link(info):
@@ -181,8 +179,12 @@ def _tar_entries(plain: Plain, entry: str | None) -> Iterator[Entry | Unread]:
     names = _Names(plain.name, entry)
     if not plain.head:
         return
-    reader: Any = ChunkReader(plain.chunks)
-    with _told(plain), closing(tarfile.open(fileobj=reader, mode="r|", bufsize=CHUNK_BYTES)) as archive:
+    # A tar that is read as a stream takes whatever each read gives it, until one gives nothing.
+    reader: Any = SimpleNamespace(read=lambda _: next(plain.chunks, b""))
+    with (
+        _told(plain.unreadable),
+        closing(tarfile.open(fileobj=reader, mode="r|", bufsize=CHUNK_BYTES)) as archive,
+    ):
         for member in archive:
             if not member.isreg():
                 continue

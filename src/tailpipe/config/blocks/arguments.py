@@ -54,8 +54,8 @@ class Arguments:
     unreadable: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
 
-    def get(self, name: str) -> Any:
-        return self.values.get(name)
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.values.get(name, default)
 
     def is_given(self, name: str) -> bool:
         return name in self.values or name in self.unreadable

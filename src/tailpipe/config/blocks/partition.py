@@ -92,7 +92,7 @@ class PartitionReader:
         block = block.without(_TABLE_ARGUMENTS)
         arguments = self.reader.arguments(block, PARTITION, owner, ("source",))
         format_ = self.sources.formats.of("source_format", arguments, block)
-        sources = (*self._referenced(arguments), *self._inner(block))
+        sources = self._sources(arguments, block)
         plugin = self._plugin(table, arguments, block)
         if not arguments.is_given("source") and not any(block.blocks_of("source")):
             hint = 'add source "file" { paths = ["…"] }'
@@ -105,7 +105,7 @@ class PartitionReader:
             self._index(table, arguments, plugin),
             **read_limits(arguments, owner, self.reader.report),
             plugin=plugin,
-            description=arguments.values.get("description", ""),
+            description=arguments.get("description", ""),
             position=block.position,
             argument_positions=arguments.positions,
         )
@@ -122,21 +122,15 @@ class PartitionReader:
             self.reader.report.use("table", (table,))
         return plugin
 
-    def _inner(self, block: Block) -> list[SourceConfig]:
-        read = [self.sources.in_partition(inner) for inner in block.blocks_of("source")]
-        return [source for source in read if source is not None]
-
-    def _referenced(self, arguments: Arguments) -> list[SourceConfig]:
-        value = arguments.get("source")
-        if value is None:
-            return []
-        found = [
-            self._referenced_one(each, arguments.positions["source"])
-            for each in (value if isinstance(value, list) else [value])
-        ]
+    def _sources(self, arguments: Arguments, block: Block) -> list[SourceConfig]:
+        """Those that are referred to, then those that are written in the block."""
+        value = arguments.get("source", [])
+        references = value if isinstance(value, list) else [value]
+        found = [self._referenced(each, arguments.positions["source"]) for each in references]
+        found += [self.sources.in_partition(inner) for inner in block.blocks_of("source")]
         return [source for source in found if source is not None]
 
-    def _referenced_one(self, value: Any, position: Position) -> SourceConfig | None:
+    def _referenced(self, value: Any, position: Position) -> SourceConfig | None:
         if isinstance(value, BlockReference) and value.kind == "source":
             self.reader.report.use("source", value.labels)
             return self.top_level.get((value.labels[0], value.labels[1]))

@@ -68,10 +68,10 @@ def _table(name: str, block: Block, formats: FormatReader, reader: BlockReader) 
     return TableConfig(
         name,
         tuple(column for column in columns if column is not index),
-        tuple(arguments.values.get("map_fields", ("*",))),
+        tuple(arguments.get("map_fields", ("*",))),
         one_or_more(arguments, "null_if", owner, reader.report),
         formats.of("format", arguments, block),
-        arguments.values.get("description", ""),
+        arguments.get("description", ""),
         block.position,
         arguments.positions,
         tp_index=index.source if index else None,
@@ -122,8 +122,8 @@ def _column(name: str, arguments: Arguments, position: Position, reader: BlockRe
         arguments.get("source"),
         arguments.get("transform"),
         one_or_more(arguments, "null_if", f'column "{name}"', reader.report),
-        arguments.values.get("required", False),
-        arguments.values.get("description", ""),
+        arguments.get("required", False),
+        arguments.get("description", ""),
         position,
         arguments.positions,
     )

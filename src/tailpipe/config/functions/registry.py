@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 from tailpipe.config.functions import containers, conversion, dates, encoding, files, numbers, text
-from tailpipe.config.functions.function import Function, FunctionError, Surroundings
+from tailpipe.config.functions.function import FunctionError, Surroundings
 from tailpipe.config.language.kinds import as_text, fits, is_number, is_small_enough, kind, with_article
 
 _FAMILIES = (text, containers, numbers, conversion, dates, files, encoding)
-# Their arguments may fail, so the evaluator runs them itself.
-_LAZY = ("try", "can")
+_FUNCTIONS = {function.name: function for family in _FAMILIES for function in family.FUNCTIONS}
+# The arguments of the last two may fail, so the evaluator runs them itself.
+FUNCTION_NAMES = frozenset((*_FUNCTIONS, "try", "can"))
 _STRINGS = "list(string)"
 
-__all__ = ["FunctionError", "Surroundings", "call", "function_names"]
-
-
-@cache
-def _functions() -> Mapping[str, Function]:
-    return {function.name: function for family in _FAMILIES for function in family.FUNCTIONS}
-
-
-@cache
-def function_names() -> frozenset[str]:
-    return frozenset((*_functions(), *_LAZY))
+__all__ = ["FUNCTION_NAMES", "FunctionError", "Surroundings", "call", "extra_work"]
 
 
 def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any:
-    function = _functions()[name]
+    function = _FUNCTIONS[name]
     parameters = function.parameters.split()
     _check_count(parameters, len(arguments))
     checked = [
@@ -43,8 +33,8 @@ def call(name: str, arguments: Sequence[Any], surroundings: Surroundings) -> Any
 
 def extra_work(name: str, arguments: Sequence[Any]) -> int:
     """In bytes; arguments that do not fit are refused by the call itself."""
-    work = _functions()[name].work
-    is_fit = len(arguments) == len(_functions()[name].parameters.split())
+    work = _FUNCTIONS[name].work
+    is_fit = len(arguments) == len(_FUNCTIONS[name].parameters.split())
     return work(*arguments) if work and is_fit and all(isinstance(each, str) for each in arguments) else 0
 
 

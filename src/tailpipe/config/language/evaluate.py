@@ -12,13 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
-from tailpipe.config.functions.registry import (
-    FunctionError,
-    Surroundings,
-    call,
-    extra_work,
-    function_names,
-)
+from tailpipe.config.functions.registry import FUNCTION_NAMES, FunctionError, Surroundings, call, extra_work
 from tailpipe.config.language import syntax
 from tailpipe.config.language.kinds import BlockReference, as_text, is_number, kind, with_article
 from tailpipe.config.language.limits import Budget, OverLimit, check_size, text_size
@@ -241,9 +235,9 @@ class Evaluator:
     def _call(self, expression: syntax.Call) -> Any:
         if expression.function in ("try", "can"):
             return self._attempt(expression)
-        if expression.function not in function_names():
+        if expression.function not in FUNCTION_NAMES:
             message = f'there is no function "{expression.function}"'
-            raise error_at(expression.position, message, did_you_mean(expression.function, function_names()))
+            raise error_at(expression.position, message, did_you_mean(expression.function, FUNCTION_NAMES))
         arguments = self._all(expression.arguments)
         positions = [argument.position for argument in expression.arguments]
         if expression.spreads_last:
