@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tailpipe.cli.selection import select
 from tailpipe.cli.setup import Setup, all_problems, problems_of, warn_of
 from tailpipe.cli.terminal import note
-from tailpipe.collect.target import Target, check_engine, find_targets, only_sources
+from tailpipe.collect.target import Target, engine_problems, find_targets, only_sources
 from tailpipe.config.report import in_order
 from tailpipe.errors import ConfigError, Problem
 from tailpipe.partition_names import Key
@@ -30,10 +30,9 @@ def usable_targets(setup: Setup, engine: str) -> tuple[dict[Key, Target], dict[K
     """What the engine can run, and what is wrong with each of the others."""
     targets, broken = find_targets(setup.config, setup.registry)
     for key, target in list(targets.items()):
-        try:
-            check_engine([target], engine)
-        except ConfigError as error:
-            broken[key] = error.problems
+        problems = engine_problems([target], engine)
+        if problems:
+            broken[key] = problems
             del targets[key]
     return targets, broken
 

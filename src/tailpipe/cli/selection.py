@@ -1,18 +1,45 @@
-"""Which partitions, and which of their sources, the words on the command line mean."""
+"""Which partitions, which of their sources, and which times the words on the command line mean."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Generic, TypeVar
 
 from tailpipe.errors import UsageError
 from tailpipe.partition_names import Key, matching
 from tailpipe.suggest import nearest
+from tailpipe.times import Window, parse_moment
 
 Chosen = TypeVar("Chosen")
 Sources = Mapping[Key, tuple[str, ...]]
+
+
+def asked_times(
+    arguments: argparse.Namespace, now: datetime, *, is_past: bool = False
+) -> tuple[datetime | None, datetime | None]:
+    """`--from` and `--to`, None for one that is not given. `is_past` refuses a window that has not begun."""
+    start = parse_moment(arguments.start, now=now) if arguments.start is not None else None
+    end = parse_moment(arguments.end, now=now, is_end=True) if arguments.end is not None else None
+    if is_past and start and start > now:
+        raise UsageError(f"--from {arguments.start} is in the future.", hint="T-30d means 30 days ago")
+    if start and end and start >= end:
+        raise UsageError(
+            f"--from {arguments.start} is not before --to {arguments.end}: the window is empty.",
+            hint="exchange them; a date given to --to includes that day",
+        )
+    return start, end
+
+
+def whole_window(arguments: argparse.Namespace, now: datetime) -> Window:
+    """The same without open ends: what is not said reaches as far as time does."""
+    from tailpipe.collect.windows import ALWAYS
+
+    start, end = asked_times(arguments, now)
+    return Window(start or ALWAYS.start, end or ALWAYS.end)
 
 
 @dataclass(frozen=True)

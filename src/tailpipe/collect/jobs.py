@@ -7,14 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit, stream_prefix
+from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit
 from tailpipe.collect.reading import Pack, ReadJob
 from tailpipe.collect.reject_reading import Choice, RejectJob
 from tailpipe.collect.stopping import read_together
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.facts import FACTS_SCHEMA, ArtifactSlot, Fact, decode_facts
 from tailpipe.lake.log import TYPE_KEY
 from tailpipe.lake.paths import PARTITION_COLUMNS
@@ -82,11 +81,8 @@ def run_job(session: Session, recipe: Recipe, read: ReadJob | RejectJob, write: 
 
 def choice_of(target: Target, rejects: Rejects, artifacts: Iterable[PlannedArtifact]) -> Choice:
     """The rejects of these artifacts, numbered as they are."""
-    slots = (
-        (stream_prefix(target, item.source(target), item.identity), item.artifact.location)
-        for item in artifacts
-    )
-    return Choice(tuple(slots), rejects.window)
+    slots = tuple((item.prefix(target).decode(), item.artifact.location) for item in artifacts)
+    return Choice(slots, rejects.window)
 
 
 def make_write_job(
@@ -156,7 +152,7 @@ def _make_slot(
         unit=unit.key,
         source=planned.source(target),
         location=artifact.location,
-        id_prefix=id_prefix(target.name, planned.source(target), planned.identity),
+        id_prefix=planned.prefix(target),
         constants={
             **constants,
             "tp_table": target.config.table,

@@ -60,6 +60,10 @@ class PlannedArtifact:
         """The name of the source that it is known by: the one that showed it first."""
         return self.known.source if self.known else target.feeds[self.feed].source.name
 
+    def prefix(self, target: Target) -> bytes:
+        """What the ids of all its rows and rejects begin with."""
+        return id_prefix(target.name, self.source(target), self.identity)
+
     @property
     def size_bytes(self) -> int:
         """What is left to read, as stored; little can be said of the rest of a packed file."""
@@ -134,11 +138,6 @@ class PartitionPlan:
     @property
     def size_bytes(self) -> int:
         return sum(unit.size_bytes for unit in self.units)
-
-
-def stream_prefix(target: Target, source: str, identity: str) -> str:
-    """What the ids of all rows and rejects of an artifact begin with."""
-    return id_prefix(target.name, source, identity).decode()
 
 
 def make_units(planned: Iterable[PlannedArtifact], newest_first: bool) -> Iterator[Unit]:

@@ -57,4 +57,4 @@ class ReadJob:
         for batch in records:
             writer.count(batch)
             yield batch
-        writer.close()
+        writer.write()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from tailpipe.collect.jobs import choice_of
-from tailpipe.collect.plan import Action, PlannedArtifact, Unit, stream_prefix
+from tailpipe.collect.plan import Action, PlannedArtifact, Unit
 from tailpipe.collect.target import Target
 from tailpipe.lake.columns import row_id
 from tailpipe.lake.facts import FileFact, RejectsFact
@@ -36,7 +36,7 @@ class Replacement:
 def open_line_id(target: Target, planned: PlannedArtifact) -> str:
     """The id of what the last line gave that was taken without its end."""
     assert planned.known is not None
-    return row_id(_prefix(target, planned).encode(), planned.known.mark.position)
+    return row_id(planned.prefix(target), planned.known.mark.position)
 
 
 def remove_replaced(
@@ -57,7 +57,7 @@ def remove_replaced(
     known = [item.known for item in (*replaced, *restarted) if item.known is not None]
     if not known:
         return Replacement()
-    prefixes = frozenset(_prefix(target, item) for item in replaced)
+    prefixes = frozenset(item.prefix(target).decode() for item in replaced)
     rows = Chosen(prefixes, frozenset(open_line_id(target, item) for item in restarted))
     files = sorted(_files_within(log.live_files(partition), known), key=lambda file: file.range, reverse=True)
     gone = remove_chosen(log.address, files, rows, unit.key, wrote)
@@ -73,10 +73,6 @@ def remove_replaced(
         frozenset(rows.found),
         frozenset(rejects.found),
     )
-
-
-def _prefix(target: Target, planned: PlannedArtifact) -> str:
-    return stream_prefix(target, planned.source(target), planned.identity)
 
 
 def _files_within(files: Iterable[LiveFile], records: Sequence[KnownArtifact]) -> list[LiveFile]:

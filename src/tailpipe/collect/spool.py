@@ -48,12 +48,9 @@ class SpoolWriter:
         size = sum(self._sizes.get(slot, 0) for slot in done)
         self._counts += Counts(len(done), size, batch.num_rows - len(done))
         if time.monotonic() - self._written > _EVERY_SECONDS:
-            self._write()
+            self.write()
 
-    def close(self) -> None:
-        self._write()
-
-    def _write(self) -> None:
+    def write(self) -> None:
         # In one step: counts that were read half written would go back on the display.
         unfinished = self._path.with_suffix(".part")
         unfinished.write_text(json.dumps(vars(self._counts)))

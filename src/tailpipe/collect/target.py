@@ -118,14 +118,8 @@ def only_sources(target: Target, names: Sequence[str]) -> Target:
     return replace(target, feeds=tuple(feed for feed in target.feeds if feed.source.name in names))
 
 
-def check_engine(targets: Iterable[Target], engine: str) -> None:
-    """Refuses what the engine cannot run, before anything starts."""
-    problems = engine_problems(targets, engine)
-    if problems:
-        raise ConfigError(problems)
-
-
 def engine_problems(targets: Iterable[Target], engine: str) -> tuple[Problem, ...]:
+    """What the engine cannot run, told before anything starts."""
     problems = (
         Problem(
             f'a layout of partition {target.name} looks ahead or behind, which the engine "{SAIL}" cannot do',

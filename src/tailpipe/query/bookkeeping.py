@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tailpipe.arrow import pa, pc
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables
-
-if TYPE_CHECKING:
-    from tailpipe.lake.runs import Run
 
 Columns = tuple[tuple[str, str], ...]
 Chooses = Callable[[str, str], bool]
@@ -80,12 +76,12 @@ def runs(lake: Lake, chooses: Chooses) -> pa.Table:
     from tailpipe.lake.runs import partition_runs
 
     found = [
-        (table, run)
+        {"table_name": table, **vars(run)}
         for table in list_tables(lake)
         for run in partition_runs(lake, table)
         if chooses(table, run.partition)
     ]
-    return _arrow(RUN_COLUMNS, (_run_value(name, found) for name, _ in RUN_COLUMNS))
+    return pa.Table.from_pylist(found, _schema(RUN_COLUMNS))
 
 
 def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:
@@ -101,13 +97,7 @@ def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:
         for table in list_tables(lake)
         for partition, state in partition_states(lake, table, partial(chooses, table)).items()
     ]
-    return pa.concat_tables(parts) if parts else _arrow(ARTIFACT_COLUMNS, [[]] * len(ARTIFACT_COLUMNS))
-
-
-def _run_value(column: str, runs: Sequence[tuple[str, Run]]) -> list[Any]:
-    if column == "table_name":
-        return [table for table, _ in runs]
-    return [getattr(run, column) for _, run in runs]
+    return pa.concat_tables([_schema(ARTIFACT_COLUMNS).empty_table(), *parts])
 
 
 def _artifact_rows(table: str, partition: str, rows: pa.Table) -> pa.Table:
@@ -137,20 +127,12 @@ def _ends(windows: Any, side: int) -> Any:
     from tailpipe.lake.runs import hull
 
     codes, texts = shared_codes(windows)
-    ends = [_naive(hull(read_kept(text))[side]) for text in texts] + [None]
+    ends = [hull(read_kept(text))[side] for text in texts] + [None]
     return pa.array(ends, pa.timestamp("us")).take(pa.array(codes % len(ends)))
 
 
-def _arrow(columns: Columns, values: Iterable[list[Any]]) -> pa.Table:
-    schema = _schema(columns)
-    arrays = [
-        pa.array([_naive(value) if isinstance(value, datetime) else value for value in column], field.type)
-        for field, column in zip(schema, values, strict=True)
-    ]
-    return pa.table(arrays, schema=schema)
-
-
 def _schema(columns: Columns) -> pa.Schema:
+    """Moments in UTC are shown as plain timestamps."""
     types = {
         "VARCHAR": pa.string(),
         "VARCHAR[]": pa.list_(pa.string()),
@@ -159,8 +141,3 @@ def _schema(columns: Columns) -> pa.Schema:
         "TIMESTAMP": pa.timestamp("us"),
     }
     return pa.schema([(name, types[type_]) for name, type_ in columns])
-
-
-def _naive(moment: datetime | None) -> datetime | None:
-    """Moments in UTC are shown as plain timestamps."""
-    return None if moment is None else moment.astimezone(UTC).replace(tzinfo=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import duckdb
@@ -52,25 +53,16 @@ def run_script(
     Where `access` refuses one of them, none runs.
     """
     if access is not None:
-        _check(connection, script, table_names, access)
+        with _explained(table_names):
+            access.check(connection, script)
     for statement in _statements(connection, script, table_names):
-        try:
-            relation = connection.sql(statement)
-        except duckdb.Error as error:
-            raise query_error(_with_place(connection, statement, error), table_names) from error
-        except RuntimeError as error:
-            raise _interruption(error) from error
+        with _explained(table_names):
+            try:
+                relation = connection.sql(statement)
+            except duckdb.Error as error:
+                raise _with_place(connection, statement, error) from error
         if relation is not None:
             yield _result(relation, table_names)
-
-
-def _check(
-    connection: duckdb.DuckDBPyConnection, script: str, table_names: Sequence[str], access: Access
-) -> None:
-    try:
-        access.check(connection, script)
-    except duckdb.Error as error:
-        raise query_error(error, table_names) from error
 
 
 def _statements(
@@ -81,10 +73,8 @@ def _statements(
     Only text makes DuckDB point at the place of an error, and the newlines make it count the script's lines.
     PIVOT becomes several statements whose text is not in the script.
     """
-    try:
+    with _explained(table_names):
         statements = connection.extract_statements(script)
-    except duckdb.Error as error:
-        raise query_error(error, table_names) from error
     offset = 0
     for statement in statements:
         found = script.find(statement.query, offset) if statement.query.strip() else -1
@@ -115,14 +105,10 @@ def _result(relation: duckdb.DuckDBPyRelation, table_names: Sequence[str]) -> Re
 
     def read(cell: Callable[[str, DuckDBPyType], str]) -> Iterator[list[Row]]:
         cells = ", ".join(cell(f"#{place}", type_) for place, type_ in enumerate(types, start=1))
-        try:
+        with _explained(table_names, is_place_known=False):
             texts = relation.project(cells)
             while batch := texts.fetchmany(BATCH_ROWS):
                 yield batch
-        except duckdb.Error as error:
-            raise query_error(error, table_names, is_place_known=False) from error
-        except RuntimeError as error:
-            raise _interruption(error) from error
 
     return Result(_columns(relation.columns, types), read)
 
@@ -147,6 +133,12 @@ def _unique_names(names: Sequence[str]) -> list[str]:
     return list(unique)
 
 
-def _interruption(error: RuntimeError) -> BaseException:
+@contextmanager
+def _explained(table_names: Sequence[str], *, is_place_known: bool = True) -> Iterator[None]:
     """DuckDB tells Ctrl-C as a RuntimeError that was caused by it."""
-    return KeyboardInterrupt() if isinstance(error.__cause__, KeyboardInterrupt) else error
+    try:
+        yield
+    except duckdb.Error as error:
+        raise query_error(error, table_names, is_place_known=is_place_known) from error
+    except RuntimeError as error:
+        raise KeyboardInterrupt if isinstance(error.__cause__, KeyboardInterrupt) else error from error

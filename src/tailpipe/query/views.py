@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -16,6 +16,8 @@ from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.restriction import Restriction
 from tailpipe.tables.type_change import merged_type
 from tailpipe.tables.types import Struct, parse_type, stored_type
+
+Found = TypeVar("Found")
 
 REJECT_COLUMNS = (
     ("id", "VARCHAR"),
@@ -89,12 +91,14 @@ def create_views(
     words = {word.lower() for word in re.findall(r"\w+", sql)}
     reaches_all = _REACHES_ALL.search(sql) is not None
     named = [name for name in queryable.table_names if _is_named(name, words)]
-    opened = [queryable.find_table(name) for name in named]
     selects = {name: _closed(name) for name in queryable.table_names}
-    if reaches_all:
-        others, damaged = _found(queryable, [name for name in queryable.table_names if name not in named])
-        opened += others
-        selects |= damaged
+    opened: list[TableView] = []
+    for name in queryable.table_names if reaches_all else named:
+        found = _or_failing(partial(queryable.find_table, name), name in named)
+        if isinstance(found, str):
+            selects[name] = found
+        else:
+            opened.append(found)
     for extension in _extensions(opened, sql):
         load_extension(connection, extension)
     for view in opened:
@@ -116,26 +120,14 @@ def create_views(
         connection.unregister(_BEING_COPIED)
 
 
-def _or_failing(select: Callable[[], str], is_named: bool) -> str:
+def _or_failing(find: Callable[[], Found], is_named: bool) -> Found | str:
     """What is damaged fails at once where the SQL names it, else when it is read."""
     try:
-        return select()
+        return find()
     except LakeError as error:
         if is_named:
             raise
         return _failing(error.message)
-
-
-def _found(queryable: Queryable, names: Iterable[str]) -> tuple[list[TableView], dict[str, str]]:
-    """Tables that SQL can reach without naming them. One that is damaged fails only when it is read."""
-    views: list[TableView] = []
-    damaged: dict[str, str] = {}
-    for name in names:
-        try:
-            views.append(queryable.find_table(name))
-        except LakeError as error:
-            damaged[name] = _failing(error.message)
-    return views, damaged
 
 
 def _is_named(table: str, words: set[str]) -> bool:

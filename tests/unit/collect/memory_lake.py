@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit, stream_prefix
+from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit
 from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
@@ -176,7 +176,7 @@ class MemoryLake:
     ) -> Delivery:
         *records, closing = read
         feed = plan.target.feeds[planned.feed]
-        prefix = stream_prefix(plan.target, feed.source.name, planned.identity)
+        prefix = id_prefix(plan.target.name, feed.source.name, planned.identity).decode()
         by_id = {row_id(prefix.encode(), record["position"]): record["raw"] for record in records}
         moments = {id: moment_of(raw) for id, raw in by_id.items()}
         is_reread = planned.action is Action.WIDEN

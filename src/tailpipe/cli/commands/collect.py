@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 
-from tailpipe.cli.asked_window import asked_times
 from tailpipe.cli.chosen_targets import Choice, choose_targets
 from tailpipe.cli.diagnostics import engine_log
 from tailpipe.cli.interruption import interruptible
 from tailpipe.cli.progress import make_watcher
+from tailpipe.cli.selection import asked_times
 from tailpipe.cli.setup import load_setup
 from tailpipe.cli.summary import exit_code, print_plan, print_summary
 from tailpipe.cli.terminal import note

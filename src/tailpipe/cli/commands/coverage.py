@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from tailpipe.cli.asked_window import asked_times
 from tailpipe.cli.calendar import make_pen
 from tailpipe.cli.coverage_report import Report, report_json, report_lines
-from tailpipe.cli.selection import Selection, select
+from tailpipe.cli.selection import Selection, asked_times, select
 from tailpipe.cli.setup import Setup, load_setup
 from tailpipe.cli.terminal import say, say_json
 from tailpipe.collect.windows import AskedWindow

@@ -10,9 +10,9 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from tailpipe.cli.asked_window import whole_window
 from tailpipe.cli.commands.blocks import shown_arguments, used_blocks
 from tailpipe.cli.listing import Entry, Facts, chosen, run_listing, unless_damaged
+from tailpipe.cli.selection import whole_window
 from tailpipe.cli.setup import Setup, load_setup
 from tailpipe.cli.terminal import confirm, counted, say
 from tailpipe.collect.windows import ALWAYS, pending

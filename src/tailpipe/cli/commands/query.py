@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TextIO
 
 from tailpipe.cli.arguments import OUTPUTS
-from tailpipe.cli.asked_window import asked_times
 from tailpipe.cli.diagnostics import log
+from tailpipe.cli.selection import asked_times
 from tailpipe.cli.setup import load_setup
 from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
 from tailpipe.cli.terminal import note

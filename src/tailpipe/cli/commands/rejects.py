@@ -8,12 +8,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tailpipe.cli.arguments import SHOWN_REJECTS
-from tailpipe.cli.asked_window import whole_window
 from tailpipe.cli.chosen_targets import usable_targets
 from tailpipe.cli.diagnostics import engine_log
 from tailpipe.cli.interruption import interruptible
 from tailpipe.cli.progress import make_watcher
 from tailpipe.cli.reject_words import NOTHING, say_groups, say_rejects, say_retries
+from tailpipe.cli.selection import whole_window
 from tailpipe.cli.setup import Setup, all_problems, load_setup, warn_of
 from tailpipe.cli.terminal import confirm, counted, say, say_json
 from tailpipe.collect.retry import Left, Retry, RetryOutcome
