@@ -121,6 +121,15 @@ class UnknownOutcome(LakeError):
     pass
 
 
+def told(error: Exception) -> str:
+    """The error in the words that a person reads."""
+    if isinstance(error, TailpipeError):
+        return str(error)
+    if isinstance(error, OSError):
+        return system_message(error)
+    return f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it"
+
+
 def system_message(error: OSError) -> str:
     """What the system refused, and to which file: a full disk or a closed folder is no defect of ours."""
     # Arrow's errors put a sentence of their own where the system's belongs.

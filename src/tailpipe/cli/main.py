@@ -21,7 +21,7 @@ from tailpipe.errors import (
     EXIT_PARTIAL,
     EXIT_USAGE,
     TailpipeError,
-    system_message,
+    told,
 )
 
 DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL."
@@ -74,27 +74,21 @@ def main(argv: Sequence[str]) -> int:
 
 def _told(error: Exception) -> int:
     """Says what went wrong; the exit code for it."""
-    if isinstance(error, TailpipeError):
-        note(str(error))
-        return error.exit_code
-    if isinstance(error, OSError):
-        note(_system_words(error))
-    elif isinstance(error, MemoryError):
+    if isinstance(error, MemoryError):
         note("there is not enough memory.\nhint: close other programs, or allow this one to use more of it")
+    elif isinstance(error, FileNotFoundError) and error.filename is None and _is_folder_gone():
+        note("the working directory does not exist any more.\nhint: change to one that does")
     else:
-        note(
-            f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it"
-        )
-    return EXIT_PARTIAL
+        note(told(error))
+    return error.exit_code if isinstance(error, TailpipeError) else EXIT_PARTIAL
 
 
-def _system_words(error: OSError) -> str:
-    if error.filename is None and isinstance(error, FileNotFoundError):
-        try:
-            os.getcwd()
-        except FileNotFoundError:
-            return "the working directory does not exist any more.\nhint: change to one that does"
-    return system_message(error)
+def _is_folder_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 class _Parser(argparse.ArgumentParser):

@@ -110,13 +110,9 @@ def _cut(text: str, most: int) -> str:
 
 
 def _group_json(name: str, group: ReasonCount) -> dict[str, Any]:
-    return {
-        "partition": name,
-        "source": group.source,
-        "reason": group.reason,
-        "rejects": group.rejects,
-        "example": group.example,
-    }
+    facts = {"partition": name, **vars(group)}
+    del facts["kind"]
+    return facts
 
 
 def _reject_json(reject: Mapping[str, Any]) -> dict[str, Any]:

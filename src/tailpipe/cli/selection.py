@@ -116,7 +116,7 @@ def _places(word: str, known: Sources) -> list[tuple[Key, str]]:
     raise _no_such_source(source, keys, known)
 
 
-def _has_source(word: str, known: Sources) -> bool:
+def _has_source(word: str, known: Mapping[Key, Iterable[str]]) -> bool:
     return any(fnmatchcase(name, word) for names in known.values() for name in names)
 
 
@@ -127,7 +127,7 @@ def _is_any(name: str, patterns: Iterable[str]) -> bool:
 def _check_restrictions(restrictions: Sequence[str], chosen: Mapping[Key, set[str]], known: Sources) -> None:
     """Every restriction must leave something, and leave something of every partition."""
     for word in restrictions:
-        if not any(fnmatchcase(name, word) for names in chosen.values() for name in names):
+        if not _has_source(word, chosen):
             raise _no_such_source(word, list(chosen), known)
     for key, names in chosen.items():
         if not names:

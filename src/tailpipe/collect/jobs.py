@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit
+from tailpipe.collect.plan import Action, PlannedArtifact, Rejects, Unit, grouped
 from tailpipe.collect.reading import Pack, ReadJob
 from tailpipe.collect.reject_reading import Choice, RejectJob
 from tailpipe.collect.stopping import read_together
@@ -43,17 +43,7 @@ _USUAL_RATIO = 10
 
 def batches(units: Sequence[Unit], raw_bytes: int = BATCH_RAW_BYTES) -> Iterator[tuple[Unit, ...]]:
     """Consecutive units whose logs, unpacked, are about `raw_bytes`."""
-    held: list[Unit] = []
-    held_bytes = 0
-    for unit in units:
-        size = sum(_raw_bytes(planned.artifact) for planned in unit.artifacts)
-        if held and held_bytes + size > raw_bytes:
-            yield tuple(held)
-            held, held_bytes = [], 0
-        held.append(unit)
-        held_bytes += size
-    if held:
-        yield tuple(held)
+    return grouped(units, lambda unit: sum(_raw_bytes(item.artifact) for item in unit.artifacts), raw_bytes)
 
 
 def make_read_job(

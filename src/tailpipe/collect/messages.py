@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tailpipe.errors import TailpipeError, system_message
+from tailpipe.errors import TailpipeError, told
 
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w*(?:Error|Exception|Interrupt)|Arrow\w+): (.+)$", re.MULTILINE)
 _SYSTEM_ERROR = re.compile(r"^(?:\w+\.)*\w+Error: (.*\[errno \d+\] .+)$", re.MULTILINE | re.IGNORECASE)
@@ -36,10 +36,8 @@ def engine_message(error: BaseException) -> str:
 
 def listing_message(error: Exception) -> str:
     """Why a source could not be listed. What is no error of ours or of the system is a defect of the source."""
-    if isinstance(error, TailpipeError):
-        return str(error)
-    if isinstance(error, OSError):
-        return system_message(error)
+    if isinstance(error, TailpipeError | OSError):
+        return told(error)
     return (
         f"its listing stopped: {type(error).__name__}: {error}\n"
         "hint: this is a defect of the source's plugin; report it to its author"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.target import Target
@@ -18,6 +18,8 @@ from tailpipe.sources.artifact import Artifact
 from tailpipe.times import Window
 
 UNDATED_UNIT_BYTES = 512 * 1024 * 1024
+
+Item = TypeVar("Item")
 
 
 class Action(Enum):
@@ -151,17 +153,22 @@ def make_units(planned: Iterable[PlannedArtifact], newest_first: bool) -> Iterat
             by_day.setdefault(item.artifact.span.start.date(), []).append(item)
     for day in sorted(by_day, reverse=newest_first):
         yield Unit(day, 1, tuple(by_day[day]))
-    yield from _undated_units(undated)
+    groups = grouped(undated, lambda item: item.artifact.size_bytes, UNDATED_UNIT_BYTES)
+    yield from (Unit(None, number, group) for number, group in enumerate(groups, start=1))
 
 
-def _undated_units(undated: list[PlannedArtifact]) -> Iterator[Unit]:
-    together: list[PlannedArtifact] = []
-    size_bytes, number = 0, 1
-    for item in undated:
-        if together and size_bytes + item.artifact.size_bytes > UNDATED_UNIT_BYTES:
-            yield Unit(None, number, tuple(together))
-            together, size_bytes, number = [], 0, number + 1
+def grouped(
+    items: Iterable[Item], size_bytes: Callable[[Item], int], most_bytes: int
+) -> Iterator[tuple[Item, ...]]:
+    """Neighbours that are together at most so large; one that is larger is alone."""
+    together: list[Item] = []
+    together_bytes = 0
+    for item in items:
+        size = size_bytes(item)
+        if together and together_bytes + size > most_bytes:
+            yield tuple(together)
+            together, together_bytes = [], 0
         together.append(item)
-        size_bytes += item.artifact.size_bytes
+        together_bytes += size
     if together:
-        yield Unit(None, number, tuple(together))
+        yield tuple(together)

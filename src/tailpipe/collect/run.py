@@ -18,7 +18,7 @@ from tailpipe.collect.runner import Prepared, Run, Runner, joined
 from tailpipe.collect.target import Target
 from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons, wanted_windows
 from tailpipe.config.values import WorkspaceConfig
-from tailpipe.errors import LakeError, TailpipeError, UsageError, system_message
+from tailpipe.errors import LakeError, UsageError, told
 from tailpipe.lake.catalog import stored_columns
 from tailpipe.lake.folder import make_writable
 from tailpipe.lake.state import PartitionState
@@ -155,14 +155,7 @@ class Collection(Run):
         if self.engine_log is not None:
             with open(os.dup(self.engine_log), "a") as log:
                 traceback.print_exception(error, file=log)
-        message = (
-            f"unexpected {type(error).__name__}: {error}\nhint: run with --debug to see where, and report it"
-        )
         cause = Cause.LAKE if isinstance(error, LakeError) else Cause.UNEXPECTED
         if isinstance(error, UsageError):
             cause = Cause.USAGE
-        if isinstance(error, TailpipeError):
-            message = str(error)
-        elif isinstance(error, OSError):
-            message = system_message(error)
-        return UnitFailed.of_no_unit(cause, message)
+        return UnitFailed.of_no_unit(cause, told(error))
