@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from clock import shift_clock
-from steps import Steps, install, read_incident
+from steps import EXIT_OF_THE_DEAD, Steps, install, read_incident
 
 # DuckDB is not among them: it starts a thread when it is loaded, which a fork would lose.
 MODULES = (
@@ -79,16 +79,28 @@ def _run(request: dict[str, Any]) -> NoReturn:
     os.environ.update(request["environment"])
     os.chdir(folder)
     steps = Steps(read_incident(request["incident"]) if request["incident"] else None)
+    _count_before_exit(steps, folder / "steps.json")
     code = 1
     try:
         code = _command(request, steps)
     except BaseException:
         traceback.print_exc()
     finally:
-        steps.write_counts(folder / "steps.json")
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _count_before_exit(steps: Steps, path: Path) -> None:
+    """The command may end itself where an engine is loaded, as it always is here."""
+    leave = os._exit
+
+    def counted(code: int) -> NoReturn:
+        if code != EXIT_OF_THE_DEAD:
+            steps.write_counts(path)
+        leave(code)
+
+    os._exit = counted
 
 
 def _command(request: dict[str, Any], steps: Steps) -> int:
