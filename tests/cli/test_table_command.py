@@ -98,6 +98,19 @@ def test_a_table_that_is_damaged_or_no_longer_configured_can_be_deleted(home: Ho
     assert list(home.data.iterdir()) == []
 
 
+def test_a_damaged_table_is_named_and_hides_nothing_of_the_others(home: Home) -> None:
+    home.configure(APP + APP.replace("app_log", "other_log"))
+    home.write("a.jsonl", line("2024-06-01T00:00:00Z") + "no json\n")
+    home.collect()
+    (home.data / "app_log" / "_delta_log" / f"{1:020d}.json").write_text("{ this is no log")
+    for known in ("runs", "artifacts", "rejects"):
+        sql = f"select distinct table_name from tailpipe.{known}"
+        answer = home.run("query", sql, "--output", "json")
+        assert answer.returncode == 0, answer.stderr
+        assert [row["table_name"] for row in json.loads(answer.stdout)["rows"]] == ["other_log"]
+        assert 'warning: what is known of table "app_log" is left out: ' in answer.stderr
+
+
 def test_what_a_killed_deletion_left_is_removed_by_the_next_collection(home: Home) -> None:
     home.configure(APP)
     home.write("a.jsonl", line("2024-06-01T00:00:00Z"))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from tailpipe.arrow import pa, pc
 from tailpipe.lake.address import Lake
-from tailpipe.lake.catalog import list_tables
 
 Columns = tuple[tuple[str, str], ...]
 Chooses = Callable[[str, str], bool]
+# Calls a reader with the name of each table, and joins what it gives.
+OfEach = Callable[[Callable[[str], Iterable[Any]]], Iterable[Any]]
 
 RUN_COLUMNS: Columns = (
     ("run", "VARCHAR"),
@@ -71,33 +72,31 @@ _STORED = {
 }
 
 
-def runs(lake: Lake, chooses: Chooses) -> pa.Table:
+def runs(lake: Lake, of_each: OfEach, chooses: Chooses) -> pa.Table:
     """One row per run and partition, in the order in which they began to commit."""
     from tailpipe.lake.runs import partition_runs
 
-    found = [
-        {"table_name": table, **vars(run)}
-        for table in list_tables(lake)
-        for run in partition_runs(lake, table)
-        if chooses(table, run.partition)
-    ]
-    return pa.Table.from_pylist(found, _schema(RUN_COLUMNS))
+    def read(table: str) -> Iterator[dict[str, Any]]:
+        for run in partition_runs(lake, table):
+            if chooses(table, run.partition):
+                yield {"table_name": table, **vars(run)}
+
+    return pa.Table.from_pylist(list(of_each(read)), _schema(RUN_COLUMNS))
 
 
-def artifacts(lake: Lake, chooses: Chooses) -> pa.Table:
+def artifacts(lake: Lake, of_each: OfEach, chooses: Chooses) -> pa.Table:
     """One row per artifact that is known now."""
     from tailpipe.lake.catalog import partition_states
 
     own = [name for name, _ in ARTIFACT_COLUMNS if name not in ("table_name", "partition")]
     stored = list(dict.fromkeys(_STORED.get(name, name) for name in own))
-    parts = [
-        _artifact_rows(
-            table, partition, state.artifacts.select(stored).filter(pa.array(state.artifacts.is_kept))
-        )
-        for table in list_tables(lake)
-        for partition, state in partition_states(lake, table, partial(chooses, table)).items()
-    ]
-    return pa.concat_tables([_schema(ARTIFACT_COLUMNS).empty_table(), *parts])
+
+    def read(table: str) -> Iterator[pa.Table]:
+        for partition, state in partition_states(lake, table, partial(chooses, table)).items():
+            rows = state.artifacts.select(stored).filter(pa.array(state.artifacts.is_kept))
+            yield _artifact_rows(table, partition, rows)
+
+    return pa.concat_tables([_schema(ARTIFACT_COLUMNS).empty_table(), *of_each(read)])
 
 
 def _artifact_rows(table: str, partition: str, rows: pa.Table) -> pa.Table:

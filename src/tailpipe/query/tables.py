@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake
@@ -15,10 +15,33 @@ from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
 from tailpipe.tables.table import Table
 from tailpipe.tables.types import duckdb_type
 
+T = TypeVar("T")
 
-def find_queryable(lake: Lake, tables: Mapping[str, Table], collected_tables: Iterable[str]) -> Queryable:
-    """`collected_tables` are shown even while they are empty; other tables only when the lake has them."""
+
+def find_queryable(
+    lake: Lake,
+    tables: Mapping[str, Table],
+    collected_tables: Iterable[str],
+    tell: Callable[[str], None] = lambda warning: None,
+) -> Queryable:
+    """`collected_tables` are shown even while they are empty; other tables only when the lake has them.
+
+    `tell` hears of tables that are damaged when what is known of all tables is read.
+    """
     stored = frozenset(list_tables(lake))
+
+    def of_each(read: Callable[[str], Iterable[T]]) -> Iterator[T]:
+        """A damaged table must not hide what the others have. Raises LakeError where all are."""
+        errors: dict[str, LakeError] = {}
+        for name in sorted(stored):
+            try:
+                yield from tuple(read(name))
+            except LakeError as error:
+                errors[name] = error
+        if errors and len(errors) == len(stored):
+            raise next(iter(errors.values()))
+        for name, damage in errors.items():
+            tell(f'warning: what is known of table "{name}" is left out: {damage.message}')
 
     def find_table(name: str) -> TableView:
         uri = lake.table(name).uri if name in stored else None
@@ -29,16 +52,11 @@ def find_queryable(lake: Lake, tables: Mapping[str, Table], collected_tables: It
         return TableView(name, uri, columns)
 
     def find_reject_files() -> Sequence[str]:
-        found: list[str] = []
-        for name in sorted(stored):
-            # Whoever asks for a damaged table is told; its rejects must not hide those of the others.
-            with suppress(LakeError):
-                found += reject_files(lake, name)
-        return found
+        return tuple(of_each(partial(reject_files, lake)))
 
     books = {
-        "runs": Book(RUN_COLUMNS, partial(runs, lake)),
-        "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, lake)),
+        "runs": Book(RUN_COLUMNS, partial(runs, lake, of_each)),
+        "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, lake, of_each)),
     }
     names, warnings = _told_apart(stored.union(collected_tables), tables)
     return Queryable(names, find_table, find_reject_files, books, warnings)

@@ -56,7 +56,7 @@ def _results(
 ) -> Iterator[Result]:
     setup = load_setup(arguments, needs_config=False)
     partitions, workspace = setup.partitions.values(), setup.workspace
-    found = find_queryable(setup.lake, setup.tables, [partition.table for partition in partitions])
+    found = find_queryable(setup.lake, setup.tables, [partition.table for partition in partitions], note)
     for warning in found.warnings:
         note(str(warning))
     if arguments.partition:
