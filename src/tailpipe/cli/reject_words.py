@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from textwrap import indent
 from typing import Any
 
 from tailpipe.cli.listing import columns
-from tailpipe.cli.summary import balance, rows_json
 from tailpipe.cli.terminal import counted, say, say_json, size
-from tailpipe.collect.retry import RetryOutcome
 from tailpipe.lake.quarantine import ReasonCount
 from tailpipe.query.widths import escape_controls
-from tailpipe.records import RowCounts
 
 NOTHING = "There are no rejects"
 _MOST_GROUPS = 20
-_MAIN_GROUPS = 5
 _MOST_REASON = 160
 _MOST_RAW = 2_000
 
@@ -26,12 +21,12 @@ def say_groups(groups: Mapping[str, Sequence[ReasonCount]], form: str) -> None:
     """Counts by reason for each partition."""
     total = sum(group.rejects for counts in groups.values() for group in counts)
     if form == "json":
-        found = [_group_json(name, group) for name, counts in groups.items() for group in counts]
+        found = [group_json(name, group) for name, counts in groups.items() for group in counts]
         say_json({"rejects": total, "groups": found})
         return
     for name, counts in groups.items():
         say(name)
-        _say_counts(counts, _MOST_GROUPS)
+        say_counts(counts, _MOST_GROUPS)
     say(f"total: {counted(total, 'reject')}" if total else f"{NOTHING}.")
     if total:
         say("see: tailpipe rejects show with a partition or an id; tailpipe rejects retry tries them again")
@@ -50,28 +45,7 @@ def say_rejects(rejects: Sequence[Mapping[str, Any]], total: int, form: str) -> 
         say(f"{len(rejects):,} of {total:,} rejects; --limit shows more")
 
 
-def say_retries(outcomes: Sequence[RetryOutcome], total: RowCounts, form: str) -> None:
-    if form == "json":
-        say_json({"rows": rows_json(total), "partitions": [_outcome_json(outcome) for outcome in outcomes]})
-        return
-    for outcome in outcomes:
-        say(outcome.name)
-        if outcome.rows.read:
-            say(f"  {balance(outcome.rows)}")
-        if outcome.rows.outside:
-            say(f"  {counted(outcome.rows.outside, 'row')} outside the windows that were collected")
-        if outcome.failure:
-            say(f"  failed: {outcome.failure}. Nothing was changed.")
-        for left in outcome.left:
-            say(f"  not tried: {counted(left.rejects, 'reject')} {left.reason}")
-            say(f"  hint: {left.hint}")
-        if outcome.remaining:
-            say(f"  left: {counted(sum(group.rejects for group in outcome.remaining), 'reject')}")
-            _say_counts(outcome.remaining, _MAIN_GROUPS)
-    say(f"total: {balance(total)}" if outcomes else f"{NOTHING} to try again.")
-
-
-def _say_counts(counts: Sequence[ReasonCount], most: int) -> None:
+def say_counts(counts: Sequence[ReasonCount], most: int) -> None:
     shown = [
         {
             "rejects": group.rejects,
@@ -109,7 +83,7 @@ def _cut(text: str, most: int) -> str:
     return escape_controls(text if len(text) <= most else f"{text[:most]}…")
 
 
-def _group_json(name: str, group: ReasonCount) -> dict[str, Any]:
+def group_json(name: str, group: ReasonCount) -> dict[str, Any]:
     facts = {"partition": name, **vars(group)}
     del facts["kind"]
     return facts
@@ -117,14 +91,3 @@ def _group_json(name: str, group: ReasonCount) -> dict[str, Any]:
 
 def _reject_json(reject: Mapping[str, Any]) -> dict[str, Any]:
     return {**reject, "rejected_at": f"{reject['rejected_at'].isoformat()}Z"}
-
-
-def _outcome_json(outcome: RetryOutcome) -> dict[str, Any]:
-    return {
-        "partition": outcome.name,
-        "rows": rows_json(outcome.rows),
-        "days": sorted(outcome.days),
-        "left": [asdict(left) for left in outcome.left],
-        "remaining": [_group_json(outcome.name, group) for group in outcome.remaining],
-        "failure": outcome.failure,
-    }

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from tailpipe.cli.arguments import SHOWN_REJECTS
-from tailpipe.cli.chosen_targets import usable_targets
-from tailpipe.cli.diagnostics import engine_log
-from tailpipe.cli.interruption import interruptible
-from tailpipe.cli.progress import make_watcher
-from tailpipe.cli.reject_words import NOTHING, say_groups, say_rejects, say_retries
+from tailpipe.cli.reject_words import NOTHING, say_groups, say_rejects
 from tailpipe.cli.selection import whole_window
-from tailpipe.cli.setup import Setup, all_problems, load_setup, warn_of
+from tailpipe.cli.setup import Setup, load_setup
 from tailpipe.cli.terminal import confirm, counted, say, say_json
-from tailpipe.collect.retry import Left, Retry, RetryOutcome
-from tailpipe.engine.settings import engine_settings
-from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, UsageError
+from tailpipe.errors import EXIT_DONE, UsageError
 from tailpipe.lake.catalog import list_tables, partition_states
 from tailpipe.lake.deletion import delete_rejects
 from tailpipe.lake.quarantine import count_reasons, find_rejects
 from tailpipe.partition_names import Key, matching
-from tailpipe.records import RowCounts
 from tailpipe.suggest import nearest
 from tailpipe.times import Window
 
@@ -145,45 +137,6 @@ def _drop(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, w
 
 
 def _retry(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, window: Window | None) -> int:
-    chosen = _choose(arguments.names, quarantine)
-    engine = engine_settings(setup.workspace, os.environ, arguments.engine)
-    targets, broken = usable_targets(setup, engine.name)
-    warn_of((*all_problems(setup), *(problem for problems in broken.values() for problem in problems)))
-    tried = [targets[key] for key, files in chosen.items() if files and key in targets]
-    with interruptible(), make_watcher(is_shown=arguments.progress != "false") as watcher:
-        retry = Retry(
-            targets=tried,
-            lake=setup.lake,
-            window=window,
-            engine=engine,
-            now=setup.now,
-            watcher=watcher,
-            engine_log=engine_log(arguments.debug),
-        )
-        done = retry.execute()
-    others = {key: files for key, files in chosen.items() if key not in targets}
-    outcomes = [*done, *_not_tried(setup, others, broken, window)]
-    outcomes = [outcome for outcome in outcomes if outcome.rows.read or outcome.left or outcome.failure]
-    rows = sum((outcome.rows for outcome in outcomes), RowCounts())
-    say_retries(outcomes, rows, arguments.output)
-    is_failed = any(outcome.failure for outcome in outcomes)
-    is_all_left = bool(outcomes) and rows.stored + rows.left_out == 0
-    return EXIT_PARTIAL if is_failed or is_all_left else EXIT_DONE
+    from tailpipe.cli.reject_retry import retry
 
-
-def _not_tried(
-    setup: Setup,
-    partitions: Quarantine,
-    broken: Collection[Key],
-    window: Window | None,
-) -> Iterator[RetryOutcome]:
-    for key, files in partitions.items():
-        name = ".".join(key)
-        _, rejects = find_rejects(setup.lake.table(key[0]), files, window, (), 0)
-        if rejects:
-            hint = f"configure {name} again, or take them out: tailpipe rejects drop {name}"
-            reason = "of a partition that is not configured"
-            if key in broken:
-                hint = "tailpipe config check shows what is wrong"
-                reason = "of a partition with problems in its configuration"
-            yield RetryOutcome(name, left=(Left(rejects, reason, hint),))
+    return retry(arguments, setup, _choose(arguments.names, quarantine), window)
