@@ -11,15 +11,14 @@ import pytest
 from documents import ROOT
 
 from tailpipe import errors
-from tailpipe.cli.arguments import COMMANDS
-from tailpipe.cli.main import make_parser
+from tailpipe.cli.main import command_names, make_parser
 
 CLI = (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
 SHARED = ("--help", "--config-path", "--workspace", "--debug")
 
 
 def _commands() -> dict[str, argparse.ArgumentParser]:
-    actions = make_parser()._actions
+    actions = make_parser(command_names())._actions
     (subparsers,) = [action for action in actions if isinstance(action, argparse._SubParsersAction)]
     return dict(subparsers.choices)
 
@@ -36,12 +35,12 @@ def _long_options(parser: argparse.ArgumentParser) -> set[str]:
 
 def test_every_common_option_is_documented() -> None:
     section = _section("Options of every command")
-    for action in make_parser()._actions:
+    for action in make_parser(command_names())._actions:
         for name in action.option_strings:
             assert f"`{name}" in section, name
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", command_names())
 def test_every_option_of_a_command_is_documented_and_no_other(command: str) -> None:
     section = _section(f"tailpipe {command}")
     real = _long_options(_commands()[command]) - set(SHARED)
@@ -50,7 +49,7 @@ def test_every_option_of_a_command_is_documented_and_no_other(command: str) -> N
     assert written - real - set(SHARED) == set(), "documented, but not accepted"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", command_names())
 def test_every_choice_is_documented(command: str) -> None:
     section = _section(f"tailpipe {command}") + _section("tailpipe table")
     for action in _commands()[command]._actions:
@@ -58,7 +57,7 @@ def test_every_choice_is_documented(command: str) -> None:
             assert re.search(rf"\b{re.escape(choice)}\b", section), f"{action.dest}: {choice}"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", command_names())
 def test_every_command_is_in_the_list_of_commands(command: str) -> None:
     assert f"[{command}](#tailpipe-{command})" in CLI
 

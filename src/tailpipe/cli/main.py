@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import os
+import pkgutil
+import re
 import sys
+from ast import literal_eval
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, NoReturn
 
 from tailpipe import __version__
-from tailpipe.cli.arguments import COMMANDS
+from tailpipe.cli import commands
 from tailpipe.cli.diagnostics import is_logged, log
 from tailpipe.cli.interruption import Interrupted
 from tailpipe.cli.streams import allow_files, flushed, open_streams
@@ -45,13 +49,13 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    arguments = make_parser().parse_args(argv)
+    parser = make_parser(argv)
+    arguments = parser.parse_args(argv)
     if arguments.command is None:
-        make_parser().print_help()
+        parser.print_help()
         return EXIT_USAGE
     try:
-        module = import_module(f"tailpipe.cli.commands.{COMMANDS[arguments.command].module}")
-        code: int = module.run(arguments)
+        code: int = import_module(f"{commands.__name__}.{arguments.command}").run(arguments)
         sys.stdout.flush()
     except Interrupted as interrupted:
         note(f"Interrupted. {interrupted.kept}")
@@ -114,20 +118,34 @@ class _CommandParser(_Parser):
             self._is_mixing = False
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Only commands among the words are loaded, which takes a while; of the others it tells what they are for."""
     parser = _Parser(prog="tailpipe", description=DESCRIPTION, parents=[_common_options(is_top=True)])
     parser.add_argument("--version", "-v", action="version", version=f"tailpipe {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_CommandParser)
-    for name, command in COMMANDS.items():
+    for name in command_names():
+        help = _help(name)
         subparser = subparsers.add_parser(
             name,
-            help=command.help,
-            description=command.help,
+            help=help,
+            description=help,
             parents=[_common_options(is_top=False)],
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.configure(subparser)
+        if name in words:
+            import_module(f"{commands.__name__}.{name}").configure(subparser)
     return parser
+
+
+def command_names() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(commands.__path__)]
+
+
+def _help(command: str) -> str:
+    """What the module says in HELP; read without loading it."""
+    text = files(commands).joinpath(f"{command}.py").read_text(encoding="utf-8")
+    found = re.search(r'^HELP = (".*")$', text, re.MULTILINE)
+    return str(literal_eval(found[1])) if found else ""
 
 
 def _common_options(is_top: bool) -> _CommandParser:

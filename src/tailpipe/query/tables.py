@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TypeVar
 
@@ -51,15 +51,12 @@ def find_queryable(
         )
         return TableView(name, uri, columns)
 
-    def find_reject_files() -> Sequence[str]:
-        return tuple(of_each(partial(reject_files, lake)))
-
     books = {
         "runs": Book(RUN_COLUMNS, partial(runs, lake, of_each)),
         "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, lake, of_each)),
     }
     names, warnings = _told_apart(stored.union(collected_tables), tables)
-    return Queryable(names, find_table, find_reject_files, books, warnings)
+    return Queryable(names, find_table, lambda: [*of_each(partial(reject_files, lake))], books, warnings)
 
 
 def _told_apart(names: Iterable[str], configured: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

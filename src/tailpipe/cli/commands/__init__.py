@@ -1,1 +1,1 @@
-"""What commands do: `run(arguments)` of the module that `cli/arguments.py` names."""
+"""One module for each command, named like it: `HELP`, `configure(parser)` and `run(arguments)`."""

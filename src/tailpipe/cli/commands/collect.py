@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from tailpipe.cli.arguments import add_names, add_output, add_switch, add_window
 from tailpipe.cli.chosen_targets import Choice, choose_targets
 from tailpipe.cli.diagnostics import engine_log
 from tailpipe.cli.interruption import interruptible
@@ -17,6 +18,32 @@ from tailpipe.collect.run import Collection
 from tailpipe.collect.windows import AskedWindow
 from tailpipe.engine.settings import engine_settings
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL
+
+HELP = "Collect logs into the lake."
+
+_EXAMPLES = """
+examples:
+  tailpipe collect                                       every partition
+  tailpipe collect aws_cloudtrail_log                    every partition of a table
+  tailpipe collect aws_cloudtrail_log.prod nginx_access_log.* --from T-180d
+  tailpipe collect aws_cloudtrail_log.prod archive       one source of a partition
+  tailpipe collect --dry-run                             show what would be done
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    add_names(parser)
+    begin = "2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024 or T-30d (units Y m W d H M)"
+    add_window(parser, begin, "the same; a date or T-1d includes that day")
+    overwrite = "read what the window touches again, and replace what was stored of it"
+    add("--overwrite", action="store_true", help=overwrite)
+    add("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
+    add_switch(parser, "--compact", "accepted without effect, for scripts written for the Tailpipe CLI")
+    add("--dry-run", action="store_true", help="show the plan and do nothing")
+    add_switch(parser, "--progress", "show progress on standard error (default: true)")
+    add_output(parser, "how the summary or plan is printed")
 
 
 def run(arguments: argparse.Namespace) -> int:

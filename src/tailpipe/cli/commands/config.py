@@ -19,6 +19,13 @@ from tailpipe.lake.log import TYPE_KEY, TableLog, conflict_hint
 from tailpipe.tables.stored_schema import table_schema
 from tailpipe.tables.table import Table
 
+HELP = "Check the configuration."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    check = "check: read all .tpc files and report every problem"
+    parser.add_argument("action", choices=("check",), help=check)
+
 
 def run(arguments: argparse.Namespace) -> int:
     setup = load_setup(arguments, tells=False)

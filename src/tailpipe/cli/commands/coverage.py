@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
+from tailpipe.cli.arguments import add_names, add_output, add_window
 from tailpipe.cli.calendar import make_pen
 from tailpipe.cli.coverage_report import Report, report_json, report_lines
 from tailpipe.cli.selection import Selection, asked_times, select
@@ -22,6 +23,23 @@ from tailpipe.lake.sizes import rows_per_day
 from tailpipe.lake.state import PartitionState
 from tailpipe.partition_names import Key
 from tailpipe.times import Window
+
+HELP = "Show which days are collected, partial, missing or failed."
+
+_EXAMPLES = """
+examples:
+  tailpipe coverage                                      every partition
+  tailpipe coverage aws_cloudtrail_log.prod --from T-1Y  the last year of one
+  tailpipe coverage aws_cloudtrail_log.prod archive      only what one of its sources covered
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add_names(parser)
+    begin = "the first day, such as 2024-01-31 or T-30d; else the first that is known"
+    add_window(parser, begin, "the last day; else today")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

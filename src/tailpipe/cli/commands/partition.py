@@ -10,7 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from tailpipe.cli.commands.blocks import shown_arguments, used_blocks
+from tailpipe.cli.arguments import add_listing, add_window
+from tailpipe.cli.blocks import shown_arguments, used_blocks
 from tailpipe.cli.listing import Entry, Facts, chosen, run_listing, unless_damaged
 from tailpipe.cli.selection import whole_window
 from tailpipe.cli.setup import Setup, load_setup
@@ -32,6 +33,15 @@ _NOT_CONFIGURED = "(not configured)"
 _BROKEN = "(configured with problems)"
 _NOTHING = dict.fromkeys(("rows", "days", "first_day", "last_day", "files", "size_bytes"))
 _NO_RUN = dict.fromkeys(("last_run", "last_run_failed"))
+
+HELP = "List and show partitions and what is collected of them, or delete rows."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_listing(parser, "partition", {"delete": "take rows of a window, or all, out of it"})
+    begin = "delete rows from this time on, such as T-7d"
+    add_window(parser, begin, "delete rows before this time; a date includes its day")
+    parser.add_argument("--force", action="store_true", help="delete without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:

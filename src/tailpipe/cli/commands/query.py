@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from tailpipe.cli.arguments import OUTPUTS
+from tailpipe.cli.arguments import add_window
 from tailpipe.cli.diagnostics import log
 from tailpipe.cli.selection import asked_times
 from tailpipe.cli.setup import load_setup
@@ -32,6 +32,27 @@ from tailpipe.suggest import nearest
 # One value after another is told apart by itself here; other outputs get an empty line between results.
 SELF_DELIMITING = ("json", "jsonl")
 DRAWN_OUTPUTS = ("table", "text", "pretty")
+
+HELP = "Query collected logs with SQL (DuckDB's dialect)."
+OUTPUTS = ("table", "csv", "json", "jsonl", "line", "pretty", "plain")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("sql", nargs="*", help="SQL, a .sql file, or - for standard input; statements end with a semicolon")
+    add("--output", default="table", metavar="FORMAT", help=f"one of {', '.join(OUTPUTS)} (default table)")
+    header = "print column names: true or false (default true)"
+    add("--header", type=_true_or_false, nargs="?", const=True, default=True, metavar="BOOL", help=header)
+    add("--separator", default=",", metavar="CHARACTER", help="between fields of csv (default ,)")
+    begin = "only rows from this time on, such as T-7d"
+    add_window(parser, begin, "only rows before this time; a date includes its day")
+    partition = "only rows of these partitions: table.partition or partition, comma-separated, * allowed"
+    add("--partition", action="append", default=[], metavar="NAME", help=partition)
+    index = "only rows with these values of tp_index, comma-separated, * allowed"
+    add("--index", action="append", default=[], metavar="VALUE", help=index)
+    external = "let SQL read and write files outside the lake, attach databases and use the network"
+    add("--allow-external", action="store_true", help=external)
+    add("--timing", action="store_true", help="print the time taken, on standard error")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -144,3 +165,12 @@ def _warn_of_unknown(words: Sequence[str], known: Sequence[Key]) -> None:
         if not any(map(partition_pattern(word).matches, known)):
             names = f"There are: {', '.join(map('.'.join, known))}." if known else "There are none yet."
             note(f'warning: --partition "{word}" matches no partition. {names}')
+
+
+def _true_or_false(text: str) -> bool:
+    values = {"true": True, "false": False}
+    if text.lower() not in values:
+        raise argparse.ArgumentTypeError(
+            f'"{text}" is neither true nor false; before SQL write --header=true'
+        )
+    return values[text.lower()]

@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Mapping, Sequence
 
-from tailpipe.cli.arguments import SHOWN_REJECTS
+from tailpipe.cli.arguments import add_actions, add_output, add_switch, add_window
 from tailpipe.cli.reject_words import NOTHING, say_groups, say_rejects
 from tailpipe.cli.selection import whole_window
 from tailpipe.cli.setup import Setup, load_setup
@@ -29,6 +29,37 @@ _TAKERS = {
 }
 # Files of partitions.
 Quarantine = Mapping[Key, Sequence[str]]
+
+HELP = "List, show, retry and drop records that could not become rows."
+
+_EXAMPLES = """
+examples:
+  tailpipe rejects list                                  how many, and why
+  tailpipe rejects show nginx_access_log.web             their texts
+  tailpipe rejects retry nginx_access_log --from T-1d    after a fix: those rejected since yesterday
+  tailpipe rejects drop nginx_access_log.web             take them out for good
+"""
+SHOWN_REJECTS = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
+    add = parser.add_argument
+    meanings = {
+        "list": "counts and reasons",
+        "show": "their texts",
+        "retry": "try them again",
+        "drop": "take them out for good",
+    }
+    add_actions(parser, meanings)
+    names = "a table, table.partition or a partition; * matches any text; none means all. show takes ids too"
+    add("names", nargs="*", metavar="NAME", help=names)
+    add_window(parser, "only those rejected since then", "only those rejected before; a date is included")
+    add("--limit", type=int, metavar="N", help=f"how many are shown (default: {SHOWN_REJECTS})")
+    add("--force", action="store_true", default=None, help="drop without asking")
+    add("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
+    add_switch(parser, "--progress", "show progress (default: true)")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tailpipe.cli.arguments import add_listing
 from tailpipe.cli.listing import Entry, Facts, chosen_name, run_listing, unless_damaged
 from tailpipe.cli.setup import Setup, load_setup
 from tailpipe.cli.terminal import confirm, counted, say, size
@@ -18,6 +19,16 @@ from tailpipe.tables.describe import described_columns
 from tailpipe.tables.standard import TP_NAMES
 from tailpipe.tables.stored_schema import table_schema
 from tailpipe.tables.table import Column, Table
+
+HELP = "List and show tables, delete one, or rewrite what is stored of it to the types that are declared now."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    more = {"delete": "remove it and all its rows", "rewrite": "convert what is stored to the declared types"}
+    add_listing(parser, "table", more)
+    add = parser.add_argument
+    add("--nulls", action="store_true", help="rewrite: null in place of values that cannot be converted")
+    add("--force", action="store_true", help="delete, or rewrite with --nulls, without asking")
 
 
 def run(arguments: argparse.Namespace) -> int:
