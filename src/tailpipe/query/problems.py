@@ -1,4 +1,4 @@
-"""DuckDB's complaints in our words: what is wrong, where in the SQL, and the nearest right name."""
+"""DuckDB's errors in our words: what is wrong, where in the SQL, and the nearest right name."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ def query_error(
     """`is_place_known` is false where DuckDB points into SQL that we made around the user's."""
     text = str(error).strip()
     place = _PLACE.search(text)
-    complaint = text[: place.start()].strip() if place else text
-    message, hint = _explain(complaint, table_names)
+    error_text = text[: place.start()].strip() if place else text
+    message, hint = _explain(error_text, table_names)
     return QueryError(f"{message}\n{place[1]}" if place and is_place_known else message, hint)
 
 
-def _explain(complaint: str, table_names: Sequence[str]) -> tuple[str, str | None]:
-    candidates = re.findall(r'"([^"]+)"', _first(_CANDIDATES, complaint) or "")
-    if missing := _MISSING_TABLE.search(complaint):
+def _explain(error_text: str, table_names: Sequence[str]) -> tuple[str, str | None]:
+    candidates = re.findall(r'"([^"]+)"', _first(_CANDIDATES, error_text) or "")
+    if missing := _MISSING_TABLE.search(error_text):
         name = missing[1]
         return f'There is no table "{name}".', _table_hint(name, table_names)
-    if missing := _MISSING_QUALIFIED.search(complaint):
+    if missing := _MISSING_QUALIFIED.search(error_text):
         hint = _name_hint(missing[2], candidates) or f"describe {missing[1]} lists its columns"
         return f'Table "{missing[1]}" has no column "{missing[2]}".', hint
-    if missing := _MISSING_COLUMN.search(complaint):
+    if missing := _MISSING_COLUMN.search(error_text):
         return f'There is no column "{missing[1]}".', _name_hint(missing[1], candidates)
-    if missing := _MISSING_MEMBER.search(complaint):
+    if missing := _MISSING_MEMBER.search(error_text):
         return f'The struct has no member "{missing[1]}".', _name_hint(missing[1], candidates)
-    if path := _first(_CLOSED, complaint):
+    if path := _first(_CLOSED, error_text):
         hint = "--allow-external lets SQL read and write what lies outside the lake"
         return f'"{path}" is not in the lake: a query reads the lake and writes nothing.', hint
-    suggestion = _first(_SUGGESTION, complaint)
-    message = _SUGGESTION.sub("", complaint).strip()
+    suggestion = _first(_SUGGESTION, error_text)
+    message = _SUGGESTION.sub("", error_text).strip()
     return message, f'did you mean "{suggestion}"?' if suggestion else None
 
 
