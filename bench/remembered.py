@@ -57,7 +57,9 @@ def remember(site: Site, days: Sequence[date]) -> int:
         version = log.commit(_change(plan, tally), version)
         done = UnitDone(unit, tally.rows, unit.size_bytes, tally.raw_bytes, 0, 0, frozenset())
         outcome = replace(outcome, done=(*outcome.done, done))
-    Ending(plan, outcome, RUN, engine.name, now, datetime.now(UTC)).leave(log)
+    Ending(plan, outcome, RUN, engine.name, now, datetime.now(UTC), log.version(target.config.name)).leave(
+        log
+    )
     return len(plan.units)
 
 

@@ -78,7 +78,12 @@ class Home:
         return rows
 
     def variables(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("TAILPIPE_")}
+        # An engine in this process may have set what an engine in the command would take for its own.
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("TAILPIPE_") and name != "RUST_LOG"
+        }
         own = {"HOME": str(self.folder), "TAILPIPE_INSTALL_DIR": str(self.folder / "install")}
         return {**kept, **own, **self.environment}
 

@@ -206,5 +206,6 @@ def _known_in(observation: Observation, artifacts: Artifacts) -> Numbers:
     found = np.zeros(len(artifacts), bool)
     keys = [each.known.key for each in observation.sightings if each.known is not None]
     for source in {source for source, _ in keys}:
-        found[artifacts.named(source, [identity for name, identity in keys if name == source])] = True
+        rows = artifacts.named(source, list({identity for name, identity in keys if name == source}))
+        found[rows[rows >= 0]] = True
     return found

@@ -132,13 +132,15 @@ class Collection(Run):
         except Exception:
             return
         if state.version:
+            runner.version = state.version
             self._leave_report(runner, PartitionPlan(target, outcome.window, state, (), ()), outcome)
 
     def _leave_report(
         self, runner: Runner, plan: PartitionPlan, outcome: PartitionOutcome
     ) -> PartitionOutcome:
         """What was stored stays stored where the report cannot be written; the next run then looks again."""
-        ending = Ending(plan, outcome, runner.run_id, self.engine.name, self.now, datetime.now(UTC))
+        finished_at = datetime.now(UTC)
+        ending = Ending(plan, outcome, runner.run_id, self.engine.name, self.now, finished_at, runner.version)
         try:
             ending.leave(self.log(plan.target))
         except (LakeError, OSError) as error:

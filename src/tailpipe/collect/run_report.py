@@ -6,7 +6,7 @@ Runs that found nothing new leave it only now and then, so that a log does not g
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from tailpipe.collect.outcome import Cause, PartitionOutcome
@@ -25,7 +25,7 @@ IDLE_INTERVAL = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Ending:
-    """A run over one partition that came to its end."""
+    """A run over one partition that came to its end; `version` is the last that it saw or committed."""
 
     plan: PartitionPlan
     outcome: PartitionOutcome
@@ -33,6 +33,7 @@ class Ending:
     engine: str
     started_at: datetime
     finished_at: datetime
+    version: int
 
     def leave(self, log: TableLog) -> None:
         """Writes the report, on top of whatever other collectors committed meanwhile.
@@ -43,7 +44,14 @@ class Ending:
             return
         change = self._change()
         with suppress(TooManyConflicts):
-            until_committed(self.plan.target.name, lambda: log.commit(change, log.version(change.partition)))
+            until_committed(self.plan.target.name, lambda: self._commit(log, change))
+
+    def _commit(self, log: TableLog, change: Change) -> None:
+        """What others committed is newer than where this run saw artifacts; a table that is gone stays so."""
+        version = log.version(change.partition)
+        if version or not self.version:
+            is_newest = version == self.version
+            log.commit(change if is_newest else replace(change, artifacts=()), version)
 
     def _is_worth_it(self, state: PartitionState) -> bool:
         has_failed_units = any(failure.cause is not Cause.UNLISTED for failure in self.outcome.failed)

@@ -72,6 +72,7 @@ class Runner:
         self.run_id = uuid.uuid4().hex
         self.outcome: PartitionOutcome | None = None
         self.engine_error: Exception | None = None
+        self.version = 0
         self._run = run
         self._stack = stack
         self._session: Session | None = None
@@ -104,6 +105,7 @@ class Runner:
             run.tell(plan, failure)
         if not plan.units:
             self._add(PartitionOutcome(plan.target.name, plan.window, plan.listings, failed=prepared.failed))
+            self.version = plan.state.version
             return
         execution = PartitionRun(
             plan=plan,
@@ -123,6 +125,7 @@ class Runner:
             execution.execute()
         finally:
             self._add(execution.outcome)
+            self.version = execution.version
             self._first_job_seconds = self._first_job_seconds or execution.first_job_seconds or 0.0
 
     def _add(self, outcome: PartitionOutcome) -> None:

@@ -74,7 +74,7 @@ class TableAddress:
     def create(self, path: str) -> None:
         """An empty file. Raises FileExistsError where there is one."""
         self.create_folder(path)
-        os.close(os.open(self.path(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.close(os.open(self.path(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
 
     def paths_in(self, folder: str) -> list[str]:
         """Of files and folders, in the order of their names; none where there is no such folder."""

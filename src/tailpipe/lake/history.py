@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
+from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.manifest_file import Manifest, read_manifest
 from tailpipe.lake.paths import LOG, MANIFESTS, manifest_path, partition_in
@@ -89,14 +91,17 @@ def partition_versions(address: TableAddress) -> dict[str, int]:
     """Of every partition of which something is committed. The log is opened once for all."""
     delta = address.opened()
     names = [_partition_in(address, folder) for folder in address.paths_in(MANIFESTS)] if delta else []
-    versions = {name: version_of(delta, name) for name in names}
+    versions = {name: version_of(delta, name) for name in names if name is not None}
     return {name: version for name, version in sorted(versions.items()) if version}
 
 
-def _partition_in(address: TableAddress, folder: str) -> str:
-    """A name may be too long for a folder's; manifests have it whole."""
+def _partition_in(address: TableAddress, folder: str) -> str | None:
+    """A name may be too long for a folder's; manifests have it whole, but for those of a run that was killed."""
     name = partition_in(folder.rpartition("/")[2])
-    return read_manifest(address, address.paths_in(folder)[0]).header.partition if name is None else name
+    for path in address.paths_in(folder) if name is None else ():
+        with suppress(LakeError):
+            return read_manifest(address, path).header.partition
+    return name
 
 
 def _names_before(address: TableAddress, partition: str, name: str) -> tuple[str, ...]:

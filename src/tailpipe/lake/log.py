@@ -117,6 +117,9 @@ class TableLog:
             self._check_prepared(change.partition)
         if version_of(self._delta, change.partition) != version:
             raise self._conflict(change.partition)
+        live = {file.path for file in live_files(self._delta, change.partition)} if change.removed else set()
+        if any(file.path not in live for file in change.removed):
+            raise self._conflict(change.partition, "rewritten")
 
     def append(self, change: Change, manifest: str, version: int) -> None:
         """Makes the change visible, with the manifest that was written for it."""
@@ -203,15 +206,20 @@ class TableLog:
     def _create(self) -> None:
         """Two first collections may race: whoever comes second finds the other's table."""
         from deltalake import DeltaTable, Schema
+        from deltalake.exceptions import DeltaError
 
-        DeltaTable.create(
-            self.address.uri,
-            Schema.from_arrow(self._schema),
-            mode="ignore",
-            partition_by=list(PARTITION_COLUMNS),
-            configuration=_CONFIGURATION,
-            storage_options=dict(self.address.options) or None,
-        )
+        try:
+            DeltaTable.create(
+                self.address.uri,
+                Schema.from_arrow(self._schema),
+                mode="ignore",
+                partition_by=list(PARTITION_COLUMNS),
+                configuration=_CONFIGURATION,
+                storage_options=dict(self.address.options) or None,
+            )
+        except DeltaError:
+            if not self.address.is_table():
+                raise
         self.refresh()
 
     def _check_prepared(self, partition: str) -> None:

@@ -69,6 +69,10 @@ class Skipped:
     reason: SkipReason
     hint: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ValueError for other words, which nobody could put into a sentence."""
+        object.__setattr__(self, "reason", SkipReason(self.reason))
+
 
 @dataclass(frozen=True)
 class Unlisted:

@@ -177,7 +177,7 @@ def test_a_thousand_closed_folders_are_told_in_a_few_lines(site: Site) -> None:
 
 def ending(site: Site, plan: PartitionPlan) -> Ending:
     outcome = PartitionOutcome("app_log.p", plan.window, plan.listings, failed=tuple(unlisted(plan.listings)))
-    return Ending(plan, outcome, "run", "sail", NOW, datetime.now(NOW.tzinfo))
+    return Ending(plan, outcome, "run", "sail", NOW, datetime.now(NOW.tzinfo), plan.state.version)
 
 
 def recorded(site: Site, plan: PartitionPlan) -> Change:

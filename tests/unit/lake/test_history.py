@@ -182,3 +182,13 @@ def test_a_lake_of_before_opens_and_goes_on(address: TableAddress, has_snapshot:
     DeltaTable(address.uri).create_checkpoint()
     shorten(address)
     assert keys(log.state("p")) == {("file", f"{number}.log") for number in (*numbers, 6)}
+
+
+def test_a_first_commit_that_was_killed_hides_no_partition(address: TableAddress) -> None:
+    """Names that are too long for a folder are read from manifests, of which one may be empty."""
+    committed(address, 1, "short")
+    name = "ü" * 60
+    address.create(manifest_path(name, "0000000001-00000"))
+    assert list(partition_versions(address)) == ["short"]
+    committed(address, 1, name)
+    assert list(partition_versions(address)) == ["short", name]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 from test_log import SCHEMA, change, visible
 
 from tailpipe.errors import ConflictError, LakeError, TooManyConflicts, UnknownOutcome
@@ -167,3 +169,30 @@ def test_all_begin_again_equally_often() -> None:
     for _ in range(3 * MAX_ATTEMPTS):
         attempts.conflicted()
         attempts.conflicted(is_less_left=True)
+
+
+def test_files_that_somebody_else_removed_are_not_removed_again(address: TableAddress) -> None:
+    """A rewrite of all files moves no application transaction: what it wrote would stay beside what replaces it."""
+    log = TableLog(address, SCHEMA)
+    version = commit(log, 0, prepared(address, "a"))
+    replacing = replace(prepared(address, "b"), removed=tuple(log.live_files("p")))
+    delta = DeltaTable(address.uri)
+    delta.create_write_transaction([], "overwrite", delta.schema(), ["tp_partition", "tp_index", "tp_date"])
+    with pytest.raises(ConflictError, match="rewritten"):
+        commit(log, version, replacing)
+    assert visible(address.uri) == 0
+    assert not exist(address, replacing)
+
+
+def test_two_that_make_a_table_at_once_both_find_it(
+    address: TableAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = DeltaTable.create
+
+    def second(*arguments: Any, **options: Any) -> Any:
+        make(*arguments, **options)
+        raise DeltaError("Protocol changed since last commit")
+
+    monkeypatch.setattr(DeltaTable, "create", second)
+    assert commit(TableLog(address, SCHEMA), 0, prepared(address, "a"))
+    assert visible(address.uri) == 1
