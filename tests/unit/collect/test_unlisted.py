@@ -19,9 +19,10 @@ from tailpipe.collect.target import Feed
 from tailpipe.collect.windows import pending
 from tailpipe.config import load
 from tailpipe.errors import ConfigError, SourceError
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.transaction import Change
 from tailpipe.plugins.registry import load_registry
-from tailpipe.sources.artifact import Artifact, Listed, Source, Unlisted
+from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Source, Unlisted
 from tailpipe.times import Window
 from targets import make_targets
 
@@ -185,3 +186,23 @@ def recorded(site: Site, plan: PartitionPlan) -> Change:
     ending(site, plan).leave(log)  # type: ignore[arg-type]
     (change,) = log.changes
     return change
+
+
+@pytest.mark.parametrize(("version", "known"), [(0, None), (1, []), (2, ["a.log"])])
+def test_a_report_undoes_nothing_that_others_committed(
+    site: Site, version: int, known: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run saw version 2. A table that was deleted since is not made again for a report."""
+    moved = KnownArtifact("file", "a.log", "b.log", "1", 10, None, ())
+    plan = replace(site.plan(), renamed=(moved,), state=replace(site.state, version=2))
+    log = Log(site)
+    monkeypatch.setattr(log, "version", lambda partition: version)
+    ending(site, plan).leave(log)  # type: ignore[arg-type]
+    told = [[each.identity for each in change.artifacts] for change in log.changes]
+    assert told == ([] if known is None else [known])
+
+
+def test_a_skip_for_a_reason_that_nobody_knows_costs_its_source(site: Site) -> None:
+    with pytest.raises(ValueError, match="too big"):
+        Skipped("a.log", "too big")  # type: ignore[arg-type]
+    assert Skipped("a.log", "layout").reason is SkipReason.LAYOUT  # type: ignore[arg-type]
