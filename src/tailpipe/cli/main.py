@@ -19,14 +19,7 @@ from tailpipe.cli.diagnostics import is_logged, log
 from tailpipe.cli.interruption import Interrupted
 from tailpipe.cli.streams import allow_files, flushed, open_streams
 from tailpipe.cli.terminal import note
-from tailpipe.errors import (
-    EXIT_DONE,
-    EXIT_INTERRUPTED,
-    EXIT_PARTIAL,
-    EXIT_USAGE,
-    TailpipeError,
-    told,
-)
+from tailpipe.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError, told
 
 DESCRIPTION = "Collect logs into a lake of Parquet tables, and query them in SQL."
 

@@ -139,8 +139,8 @@ class Collection(Run):
         self, runner: Runner, plan: PartitionPlan, outcome: PartitionOutcome
     ) -> PartitionOutcome:
         """What was stored stays stored where the report cannot be written; the next run then looks again."""
-        finished_at = datetime.now(UTC)
-        ending = Ending(plan, outcome, runner.run_id, self.engine.name, self.now, finished_at, runner.version)
+        run, version = runner.run_id, runner.version
+        ending = Ending(plan, outcome, run, self.engine.name, self.now, datetime.now(UTC), version)
         try:
             ending.leave(self.log(plan.target))
         except (LakeError, OSError) as error:

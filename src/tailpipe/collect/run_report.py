@@ -50,8 +50,7 @@ class Ending:
         """What others committed is newer than where this run saw artifacts; a table that is gone stays so."""
         version = log.version(change.partition)
         if version or not self.version:
-            is_newest = version == self.version
-            log.commit(change if is_newest else replace(change, artifacts=()), version)
+            log.commit(change if version == self.version else replace(change, artifacts=()), version)
 
     def _is_worth_it(self, state: PartitionState) -> bool:
         has_failed_units = any(failure.cause is not Cause.UNLISTED for failure in self.outcome.failed)

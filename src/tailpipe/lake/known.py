@@ -11,7 +11,7 @@ from typing import Any
 from tailpipe.arrow import np, pa, pc
 from tailpipe.lake.columns import Numbers
 from tailpipe.lake.manifest import KnownArtifact, Windows, kept_text, read_kept, read_window
-from tailpipe.lake.manifest_columns import SCHEMA, as_columns, as_values
+from tailpipe.lake.manifest_columns import SCHEMA, as_values
 from tailpipe.lake.manifest_file import Rows
 from tailpipe.lake.row_folding import (
     KEYS,
@@ -41,11 +41,6 @@ class Artifacts:
         self._parts = tuple(parts)
         self._starts = np.cumsum([0, *(part.num_rows for part in self._parts)])
         self._deletions = tuple((int(self._starts[number]), windows) for number, windows in deletions)
-
-    @classmethod
-    def of_known(cls, known: Iterable[KnownArtifact]) -> Artifacts:
-        """Of several with the same key the last one counts."""
-        return cls([as_columns(tuple(known))])
 
     def __len__(self) -> int:
         return len(self._folded.live)

@@ -16,14 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.columns import (
-    Flags,
-    Numbers,
-    as_stored,
-    row_ids,
-    valid_json,
-    without_empty_lists,
-)
+from tailpipe.lake.columns import Flags, Numbers, as_stored, row_ids, valid_json, without_empty_lists
 from tailpipe.lake.datafile import DataFile, open_data_file
 from tailpipe.lake.facts import (
     ArtifactSlot,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake
@@ -14,8 +14,6 @@ from tailpipe.query.views import Book, Queryable, TableView
 from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
 from tailpipe.tables.table import Table
 from tailpipe.tables.types import duckdb_type
-
-T = TypeVar("T")
 
 
 def find_queryable(
@@ -30,7 +28,7 @@ def find_queryable(
     """
     stored = frozenset(list_tables(lake))
 
-    def of_each(read: Callable[[str], Iterable[T]]) -> Iterator[T]:
+    def of_each(read: Callable[[str], Iterable[Any]]) -> Iterator[Any]:
         """A damaged table must not hide what the others have. Raises LakeError where all are."""
         errors: dict[str, LakeError] = {}
         for name in sorted(stored):

@@ -13,14 +13,7 @@ from types import SimpleNamespace
 from typing import IO, Any, BinaryIO, cast
 
 from tailpipe.errors import ArtifactError
-from tailpipe.sources.decompress import (
-    CHUNK_BYTES,
-    Trailing,
-    expand,
-    kind_of,
-    peek,
-    read_chunks,
-)
+from tailpipe.sources.decompress import CHUNK_BYTES, Trailing, expand, kind_of, peek, read_chunks
 
 SPOOL_BYTES = 32 * 1024 * 1024
 MAX_PACKED_ZIP_BYTES = 1024 * 1024 * 1024

@@ -18,6 +18,7 @@ from tailpipe.collect.target import Target
 from tailpipe.collect.windows import ALWAYS, Wanted
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact, Windows
+from tailpipe.lake.manifest_columns import as_columns
 from tailpipe.lake.state import PartitionState
 from tailpipe.records import Mark, RowCounts
 from tailpipe.sources.artifact import Artifact, SkipReason
@@ -116,7 +117,7 @@ def decided(
     *seen: Sighting, state: tuple[KnownArtifact, ...] = (), wanted: Wanted = WANTED, **listed: object
 ) -> PartitionPlan:
     listing = Listing("file", "file", **listed)  # type: ignore[arg-type]
-    known_state = PartitionState(1, Artifacts.of_known(state))
+    known_state = PartitionState(1, Artifacts([as_columns(tuple(state))]))
     return decide(TARGET, known_state, [wanted], [Observation(listing, seen)])
 
 

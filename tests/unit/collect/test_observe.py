@@ -24,6 +24,7 @@ from tailpipe.collect.windows import ALWAYS, AskedWindow, Wanted, wanted_windows
 from tailpipe.errors import SourceError
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact, Windows
+from tailpipe.lake.manifest_columns import as_columns
 from tailpipe.records import Mark, RowCounts
 from tailpipe.sources.artifact import Artifact, Listed, Skipped, SkipReason, Source
 from tailpipe.times import Window
@@ -133,7 +134,7 @@ def test_nothing_would_be_decided_of_what_is_settled(
 ) -> None:
     wanted = Wanted(asked[-1:], ALWAYS, asked, is_overwrite=is_overwrite)
     artifact = Artifact("a", 9, version, known.span, modified=NOW - timedelta(hours=1))
-    (row,) = Settling.of(Artifacts.of_known([known]), "file", wanted).rows([artifact])
+    (row,) = Settling.of(Artifacts([as_columns((known,))]), "file", wanted).rows([artifact])
     is_whole = known.kept == ((ALWAYS,) if known.span else asked)
     assert (row == 0) == (is_whole and version == "1" and not known.waiting_bytes and not is_overwrite)
     if row == 0:

@@ -21,6 +21,7 @@ from tailpipe.collect.windows import (
 from tailpipe.errors import UsageError
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact, Windows
+from tailpipe.lake.manifest_columns import as_columns
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window, day_window, merge
 
@@ -37,7 +38,9 @@ def state(asked: Windows, covered: Windows, *days: datetime) -> PartitionState:
     """`days` are those of which files were collected."""
     spans = [day_window(day.date()) for day in days]
     records = [KnownArtifact("file", f"{span}", f"{span}", "1", 1, span, (ALWAYS,)) for span in spans]
-    return PartitionState(1, Artifacts.of_known(records), asked={"file": asked}, claimed={"file": covered})
+    return PartitionState(
+        1, Artifacts([as_columns(tuple(records))]), asked={"file": asked}, claimed={"file": covered}
+    )
 
 
 def wanted(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tailpipe.lake.coverage import STATES, Day, cover, known_days, other_failures
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact
+from tailpipe.lake.manifest_columns import as_columns
 from tailpipe.lake.state import PartitionState
 from tailpipe.records import RowCounts
 from tailpipe.times import Window, day_window, merge, subtract
@@ -44,7 +45,7 @@ def state_of(
 
 def artifact(**facts: Any) -> Artifacts:
     span, kept = facts.pop("span", None), facts.pop("kept", (window(at(1), ALL_TIME),))
-    return Artifacts.of_known([KnownArtifact("file", "a.log", "a.log", "1", 10, span, kept, **facts)])
+    return Artifacts([as_columns((KnownArtifact("file", "a.log", "a.log", "1", 10, span, kept, **facts),))])
 
 
 def failure(label: str, message: str = "it broke") -> Failure:

@@ -9,13 +9,7 @@ from typing import Any
 from tree_sitter import Node
 
 from tailpipe.config.language import syntax
-from tailpipe.config.language.literals import (
-    common_indent,
-    heredoc_text,
-    number,
-    quoted_text,
-    unindent,
-)
+from tailpipe.config.language.literals import common_indent, heredoc_text, number, quoted_text, unindent
 from tailpipe.config.language.mask import Masked
 from tailpipe.config.language.source_text import SourceText
 from tailpipe.config.language.syntax import Broken, Expression, Literal
