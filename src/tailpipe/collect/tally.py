@@ -150,7 +150,8 @@ def add_facts(
     for slot, (unit, planned) in enumerate(slots):
         tally = tallies[unit.key]
         if slot in errors:
-            tally.errors[planned.key] = errors[slot]
+            name, text = planned.artifact.location, errors[slot]
+            tally.errors[planned.key] = text if name in text else f"{name}: {text}"
         elif slot not in reads and is_stopped:
             continue
         elif slot not in reads:

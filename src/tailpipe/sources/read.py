@@ -52,7 +52,7 @@ def _parts(source: Source, format: Format, number: int, artifact: Artifact) -> I
                     yield _records(number, entry, cut)
     # Whatever breaks one artifact must not stop the others: the driver fails its unit by the closing row.
     except Exception as error:
-        yield closing_rows({number: Failed(_sentence(artifact, error))})
+        yield closing_rows({number: Failed(_sentence(error))})
         return
     end = _end_mark(content, format.framing, last_position)
     size_bytes = count.total if content.plain.archive else end.offset - content.start.offset
@@ -66,11 +66,9 @@ def _end_mark(content: Content, framing: str, last_position: int) -> Mark:
     if end.offset == content.start.offset:
         return end
     is_a_record = framing == LINES and last_position == end.position and not content.plain.archive
-    return (
-        end
-        if is_a_record and end.open_bytes <= MAX_RECORD_BYTES
-        else msgspec.structs.replace(end, open_bytes=0)
-    )
+    if is_a_record and end.open_bytes <= MAX_RECORD_BYTES:
+        return end
+    return msgspec.structs.replace(end, open_bytes=0)
 
 
 def _placed(cut: Cut, last_position: int) -> Cut:
@@ -87,14 +85,10 @@ class _ByteCount:
             yield chunk
 
 
-def _sentence(artifact: Artifact, error: Exception) -> str:
+def _sentence(error: Exception) -> str:
     if isinstance(error, TailpipeError):
-        text = error.message
-    elif isinstance(error, OSError):
-        text = system_message(error)
-    else:
-        text = f"{type(error).__name__}: {error}"
-    return text if artifact.location in text else f"{artifact.location}: {text}"
+        return error.message
+    return system_message(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
 
 
 def _records(number: int, entry: str | None, cut: Cut) -> pa.RecordBatch:
@@ -121,10 +115,18 @@ def _joined(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _settled(format: Format, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Records that break it cost their own artifact alone, of which no other row is of use then."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     place = {name: columns.pop(name) for name in ("artifact", "entry")}
     cut = Cut(**columns)
-    settled = format.settled(cut)
+    try:
+        settled = format.settled(cut)
+    except Exception as error:
+        numbers = pc.unique(place["artifact"]).to_pylist()
+        if len(numbers) == 1:
+            return closing_rows({numbers[0]: Failed(_sentence(error))})
+        parts = [batch.filter(pc.equal(place["artifact"], number)) for number in numbers]
+        return pa.concat_batches([_settled(format, part) for part in parts])
     return batch if settled is cut else record_batch(vars(settled) | place)
 
 

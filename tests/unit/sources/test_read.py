@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tailpipe.config.values import SourceConfig
+from tailpipe.formats.format import Cut
 from tailpipe.formats.json_document import JsonDocument
 from tailpipe.formats.jsonl import JsonLines
 from tailpipe.records import CLOSING_POSITION, Failed, Mark, Reading, decode_closing, record_schema
@@ -119,3 +120,23 @@ def test_many_small_files_cost_about_what_few_large_ones_do(tmp_path: Path) -> N
     small, large = written(tmp_path / "small", 400, 50), written(tmp_path / "large", 4, 5000)
     best = {folder: min(seconds(folder) for _ in range(3)) for folder in (small, large)}
     assert best[small] < best[large] * 4 + 0.1
+
+
+class Settling(JsonLines):
+    def settled(self, cut: Cut) -> Cut:
+        if any("boom" in text for text in cut.raw.to_pylist()):
+            raise ValueError("nobody can read this")
+        return cut
+
+
+def test_what_breaks_settling_costs_its_own_artifact(tmp_path: Path) -> None:
+    for name, text in (("1", "fine"), ("2", "boom"), ("3", "good")):
+        (tmp_path / name).write_text(json.dumps({"a": text}) + "\n")
+    found = rows(list(read_artifacts(listed(tmp_path)[0], Settling(), listed(tmp_path)[1])))
+    assert [row["raw"] for row in found if row["position"] != CLOSING_POSITION] == [
+        '{"a": "fine"}',
+        '{"a": "good"}',
+    ]
+    closing = {row["artifact"]: decode_closing(str(row["raw"])) for row in found if row["position"] == -1}
+    assert closing[11] == Failed("ValueError: nobody can read this")
+    assert [isinstance(closing[number], Reading) for number in (10, 12)] == [True, True]
