@@ -33,6 +33,9 @@ def run(argv: Sequence[str] | None = None) -> None:
         code = main(sys.argv[1:] if argv is None else argv)
     except SystemExit as end:  # argparse has said what there was to say
         code = end.code if isinstance(end.code, int) else EXIT_DONE
+    except KeyboardInterrupt:
+        note("Interrupted.")
+        code = EXIT_INTERRUPTED
     code = flushed(code)
     if code == EXIT_INTERRUPTED or "pysail" in sys.modules:
         # Threads of an embedded engine, or of a job that failed, may never end, or crash as the interpreter ends.
@@ -52,9 +55,6 @@ def main(argv: Sequence[str]) -> int:
         sys.stdout.flush()
     except Interrupted as interrupted:
         note(f"Interrupted. {interrupted.kept}")
-        return EXIT_INTERRUPTED
-    except KeyboardInterrupt:
-        note("Interrupted.")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return EXIT_DONE
