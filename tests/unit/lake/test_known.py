@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_log import SCHEMA
 
 from tailpipe.lake import manifest_file, row_folding
 from tailpipe.lake.address import Lake, TableAddress
@@ -28,14 +29,6 @@ from tailpipe.lake.transaction import Change
 from tailpipe.records import RowCounts
 from tailpipe.times import Window, merge, subtract, without
 
-SCHEMA = pa.schema(
-    [
-        ("tp_timestamp", pa.timestamp("us")),
-        ("tp_partition", pa.string()),
-        ("tp_index", pa.string()),
-        ("tp_date", pa.date32()),
-    ]
-)
 START = datetime(2024, 6, 1, tzinfo=UTC)
 ALWAYS = Window(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC))
 NAMES = ("a", "b", "c", "d")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from test_log import SCHEMA
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake, TableAddress
@@ -26,14 +27,6 @@ from tailpipe.lake.transaction import Change
 from tailpipe.records import RowCounts, is_final
 from tailpipe.times import Window
 
-SCHEMA = pa.schema(
-    [
-        ("tp_timestamp", pa.timestamp("us")),
-        ("tp_partition", pa.string()),
-        ("tp_index", pa.string()),
-        ("tp_date", pa.date32()),
-    ]
-)
 START = datetime(2024, 6, 1, tzinfo=UTC)
 ALL = Window(START, START + timedelta(days=1000))
 
