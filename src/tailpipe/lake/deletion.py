@@ -13,7 +13,6 @@ import msgspec
 import pyarrow as pa
 
 from tailpipe.lake.address import Lake
-from tailpipe.lake.columns import id_prefix
 from tailpipe.lake.log import TableLog
 from tailpipe.lake.quarantine import is_within, prefixes_of, record_prefixes
 from tailpipe.lake.removal import by_prefix, remove_rejects, remove_window
@@ -55,9 +54,7 @@ def _delete_window(log: TableLog, partition: str, window: Window) -> Deleted:
         files = log.live_files(partition)
         rows = remove_window(log.address, files, window, ROWS, transaction.wrote)
         emptied = state.artifacts.emptied_by((window,))
-        rejected = state.artifacts.known(emptied & state.artifacts.is_rejected)
-        name = f"{log.address.name}.{partition}"
-        prefixes = frozenset(id_prefix(name, *known.key).decode() for known in rejected)
+        prefixes = frozenset(record_prefixes(f"{log.address.name}.{partition}", state, emptied))
         rejects = remove_rejects(
             log.address, partition, state.reject_files, by_prefix(prefixes), ROWS, transaction.wrote
         )

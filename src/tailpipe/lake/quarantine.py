@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.columns import PREFIX_LENGTH, id_prefix
+from tailpipe.lake.columns import PREFIX_LENGTH, Numbers, id_prefix
 from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.rejects import read_rejects, records_in
 from tailpipe.lake.state import PartitionState
@@ -58,12 +58,14 @@ def prefixes_of(ids: Any) -> Any:
     return pc.utf8_slice_codeunits(ids, 0, PREFIX_LENGTH)
 
 
-def record_prefixes(name: str, state: PartitionState) -> dict[str, KnownArtifact]:
+def record_prefixes(
+    name: str, state: PartitionState, among: Numbers | bool = True
+) -> dict[str, KnownArtifact]:
     """Artifacts of a partition, `table.partition`, by what the ids of their rows and rejects begin with.
 
-    Only those of which something is kept, and something was rejected.
+    Only those in the mask of which something is kept, and something was rejected.
     """
-    rejected = state.artifacts.known(state.artifacts.is_kept & state.artifacts.is_rejected)
+    rejected = state.artifacts.known(state.artifacts.is_kept & state.artifacts.is_rejected & among)
     return {id_prefix(name, *known.key).decode(): known for known in rejected}
 
 
