@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from object_store import ObjectStore, open_object_store
 from pipelines import Place
 from tailpipe.engine.session import Session, open_session
 from tailpipe.engine.settings import ENGINES, EngineSettings
@@ -32,3 +33,10 @@ def spark(engine: Session) -> object:
 def place(tmp_path: Path, engine: Session) -> Place:
     """An empty place to collect in, on each engine in turn."""
     return Place(tmp_path, engine)
+
+
+@pytest.fixture(scope="session")
+def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    """One server for all tests that ask for it. Each takes an address of its own: `object_store.new_uri()`."""
+    with open_object_store(tmp_path_factory.mktemp("object-store")) as store:
+        yield store
