@@ -114,15 +114,15 @@ class PartitionRun:
         slots = [(unit, item) for unit in units for item in unit.artifacts if item.feed == number]
         if not slots:
             return
-        target = self.plan.target
+        target, address = self.plan.target, self.address.resolved()
         write = make_write_job(
-            target, self.address, recipe, slots, tuple(self.reject_files), self.now, self.stored
+            target, address, recipe, slots, tuple(self.reject_files), self.now, self.stored
         )
         can_stop = self.is_embedded and not any(unit.rejects for unit in units)
         started = time.monotonic()
 
         def job(spool: str | None) -> list[Fact]:
-            read = make_read_job(self.session, target, self.address, recipe, slots, spool)
+            read = make_read_job(self.session, target, address, recipe, slots, spool)
             return run_job(self.session, recipe, read, write)
 
         facts = run_stoppable(job, stopping, self.watcher if can_stop else None)

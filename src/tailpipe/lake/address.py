@@ -1,28 +1,32 @@
 """Where a lake is, and how its files are reached. No other room knows a path of a lake.
 
-A lake is a folder. What else it may be one day concerns this file alone: all others carry the value, and paths below a
-table are relative to it.
+A lake is a folder, or a folder of a bucket. All others carry the value, and paths below a table are relative to it.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.delta_errors import delta_message
+from tailpipe.lake.files import Files, FolderFiles
 from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
+from tailpipe.lake.storage import Storage
 
 
 @dataclass(frozen=True)
 class TableAddress:
-    """One table, for whoever reads or writes it: the driver, executors, DuckDB. Picklable."""
+    """One table, for whoever reads or writes it: the driver, executors, DuckDB. Picklable.
+
+    `storage` is None for a folder of this machine.
+    """
 
     uri: str
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    storage: Storage | None = None
 
     def __str__(self) -> str:
         return self.uri
@@ -32,11 +36,18 @@ class TableAddress:
         return self.uri.rpartition("/")[2]
 
     @property
-    def files(self) -> Any:
-        """The file system below the table's folder."""
-        from pyarrow import fs
+    def files(self) -> Files:
+        """Those below the table's folder."""
+        return _files(self.uri, self.storage)
 
-        return fs.SubTreeFileSystem(self.uri, fs.LocalFileSystem())
+    @property
+    def options(self) -> dict[str, str] | None:
+        """For the Delta library."""
+        return self.storage.options() if self.storage else None
+
+    def resolved(self) -> TableAddress:
+        """For executors: with credentials as they are now."""
+        return replace(self, storage=self.storage.resolved()) if self.storage else self
 
     def path(self, relative: str) -> str:
         """As other programs name it, such as DuckDB."""
@@ -47,7 +58,7 @@ class TableAddress:
 
         A log that was shortened begins with a checkpoint.
         """
-        return any(os.path.exists(self.path(path)) for path in (FIRST_ENTRY, LAST_CHECKPOINT))
+        return any(self.files.entry(path) for path in (FIRST_ENTRY, LAST_CHECKPOINT))
 
     def opened(self) -> Any:
         """The Delta table; None where there is none."""
@@ -55,7 +66,7 @@ class TableAddress:
         from deltalake.exceptions import DeltaError, TableNotFoundError
 
         try:
-            return DeltaTable(self.uri, storage_options=dict(self.options) or None)
+            return DeltaTable(self.uri, storage_options=self.options)
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
@@ -67,52 +78,36 @@ class TableAddress:
             hint="check that the folder is whole and readable; other programs must not write into it",
         )
 
-    def create_folder(self, path: str) -> None:
-        """For the file at the path."""
-        self.files.create_dir(path.rpartition("/")[0], recursive=True)
-
-    def create(self, path: str) -> None:
-        """An empty file. Raises FileExistsError where there is one."""
-        self.create_folder(path)
-        os.close(os.open(self.path(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-
     def paths_in(self, folder: str) -> list[str]:
         """Of files and folders, in the order of their names; none where there is no such folder."""
-        from pyarrow import fs
-
         try:
-            found = self.files.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+            return self.files.children(folder)
         except OSError as error:
             raise self.unreadable(error, folder) from error
-        return sorted(info.path for info in found)
-
-    def sync(self, path: str) -> None:
-        """Returns when a file has reached the disk: a commit must not outlive its files in a power cut."""
-        descriptor = os.open(self.path(path), os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
     def discard(self, paths: Iterable[str]) -> None:
         """Deletes files that no commit names. One that cannot be deleted is invisible anyway."""
         for path in paths:
             with contextlib.suppress(OSError):
-                self.files.delete_file(path)
+                self.files.delete([path])
 
 
 @dataclass(frozen=True)
 class Lake:
-    """All tables of a workspace. `uri` is the absolute path of their folder."""
+    """All tables of a workspace. `uri` is the absolute path of their folder, or its URL."""
 
     uri: str
-    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    storage: Storage | None = None
 
     def __str__(self) -> str:
         return self.uri
 
+    @property
+    def files(self) -> Files:
+        return _files(self.uri, self.storage)
+
     def table(self, name: str) -> TableAddress:
-        return TableAddress(f"{self.uri}/{name}", self.options)
+        return TableAddress(f"{self.uri}/{name}", self.storage)
 
     def folders(self) -> list[str]:
         """Its own folder, and those elsewhere to which tables are links."""
@@ -121,3 +116,7 @@ class Lake:
                 return [self.uri, *(entry.path for entry in entries if entry.is_symlink())]
         except OSError:
             return [self.uri]
+
+
+def _files(uri: str, storage: Storage | None) -> Files:
+    return storage.files(uri) if storage else FolderFiles(uri)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,6 +23,7 @@ class DataFile:
     address: TableAddress
     path: str
     partition_values: Mapping[str, str]
+    sink: Any
     writer: pq.ParquetWriter
     rows: int = 0
     first: int = 2**63 - 1
@@ -38,11 +40,13 @@ class DataFile:
     def close(self, unit: str) -> FileFact:
         """Returns when the file is safe on its disk."""
         self.writer.close()
-        self.address.sync(self.path)
+        size_bytes = self.sink.tell()
+        self.sink.close()
+        self.address.files.sync(self.path)
         return FileFact(
             unit=unit,
             path=self.path,
-            size_bytes=self.address.files.get_file_info(self.path).size,
+            size_bytes=size_bytes,
             rows=self.rows,
             partition_values=dict(self.partition_values),
             # The log keeps milliseconds; a range must not become smaller than the rows.
@@ -53,6 +57,7 @@ class DataFile:
     def abandon(self) -> None:
         with contextlib.suppress(OSError, pa.ArrowException):
             self.writer.close()
+            self.sink.close()
         # Else it would try once more when it is forgotten, and complain to the terminal.
         self.writer.is_open = False
         self.address.discard([self.path])
@@ -63,17 +68,16 @@ def open_data_file(
 ) -> DataFile:
     """A new file with a name of its own in the hive folder."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
-    address.create_folder(path)
+    sink = address.files.open_write(path)
     writer = pq.ParquetWriter(
-        path,
+        sink,
         schema,
-        filesystem=address.files,
         compression="zstd",
         compression_level=1,
         coerce_timestamps="us",
         **encodings(schema),
     )
-    return DataFile(address, path, partition_values, writer)
+    return DataFile(address, path, partition_values, sink, writer)
 
 
 def _iso_milliseconds(milliseconds: int) -> str:

@@ -126,9 +126,8 @@ def _named_by_entries(address: TableAddress, partition: str) -> list[_Entry]:
 def _read_entry(address: TableAddress, path: str) -> _Entry | None:
     """Entries never change, and those of one log are read for each of its partitions."""
     try:
-        with address.files.open_input_stream(path) as stream:
-            lines = (line for line in stream.read().splitlines() if line.startswith(b'{"commitInfo"'))
-            info = msgspec.json.decode(next(lines, b"{}")).get("commitInfo", {})
+        lines = (line for line in address.files.read(path).splitlines() if line.startswith(b'{"commitInfo"'))
+        info = msgspec.json.decode(next(lines, b"{}")).get("commitInfo", {})
     except (OSError, ValueError) as error:
         raise address.unreadable(error) from error
     if "tailpipe.manifest" not in info:

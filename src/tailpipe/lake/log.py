@@ -183,17 +183,16 @@ class TableLog:
     def _sync_entry(self, path: str | None) -> None:
         """The library leaves its entry to the system's buffers: a power cut could leave half of it."""
         if path is not None:
-            self.address.sync(path)
-            self.address.sync(LOG)
+            self.address.files.sync(path)
+            self.address.files.sync(LOG)
 
     def _find_entry(self, mark: str, before: int, what: str) -> str | None:
         """The entry with the mark, among those after a version."""
         try:
             for version in count(before + 1):
                 path = f"{LOG}/{version:020d}.json"
-                with self.address.files.open_input_stream(path) as stream:
-                    if mark.encode() in stream.read():
-                        return path
+                if mark.encode() in self.address.files.read(path):
+                    return path
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -215,7 +214,7 @@ class TableLog:
                 mode="ignore",
                 partition_by=list(PARTITION_COLUMNS),
                 configuration=_CONFIGURATION,
-                storage_options=dict(self.address.options) or None,
+                storage_options=self.address.options,
             )
         except DeltaError:
             if not self.address.is_table():

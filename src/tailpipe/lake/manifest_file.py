@@ -72,9 +72,8 @@ class StoredRows:
         # One small file: opening it directly takes a third of the time that a dataset of one does.
         with (
             _readable(self.address, self.path),
-            pq.ParquetFile(
-                self.path, filesystem=self.address.files, metadata=self.metadata, read_dictionary=SHARED
-            ) as file,
+            self.address.files.whole(self.path)() as opened,
+            pq.ParquetFile(opened, metadata=self.metadata, read_dictionary=SHARED) as file,
         ):
             schema = file.schema_arrow
             columns = stored_names(names, schema)
@@ -85,22 +84,31 @@ class StoredRows:
 
 
 def write_manifest(address: TableAddress, path: str, manifest: Manifest) -> None:
-    address.create_folder(path)
+    """Returns when the file is safe on its disk. Raises FileExistsError where there is one."""
+    try:
+        with address.files.open_new(path) as file:
+            _write(file, manifest)
+        address.files.sync(path)
+    except FileExistsError:
+        raise
+    except BaseException:
+        address.discard([path])
+        raise
+
+
+def _write(file: Any, manifest: Manifest) -> None:
     schema = SCHEMA.with_metadata({_HEADER_KEY: msgspec.json.encode(manifest.header)})
     count = manifest.rows.num_rows
-    with pq.ParquetWriter(
-        path, schema, filesystem=address.files, compression="zstd", use_dictionary=SHARED
-    ) as writer:
+    with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=SHARED) as writer:
         for start in range(0, count, _GROUP_ROWS):
             rows = manifest.rows.take(np.arange(start, min(start + _GROUP_ROWS, count)))
             writer.write_table(rows.replace_schema_metadata(schema.metadata), _GROUP_ROWS)
-    address.sync(path)
 
 
 def read_manifest(address: TableAddress, path: str) -> Manifest:
     """Its artifacts are read when they are asked for."""
-    with _readable(address, path):
-        metadata = pq.read_metadata(path, filesystem=address.files)
+    with _readable(address, path), address.files.whole(path)() as file:
+        metadata = pq.read_metadata(file)
     return Manifest(_header(metadata, path), StoredRows(address, path, metadata))
 
 

@@ -14,18 +14,17 @@ from contextlib import contextmanager, suppress
 from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.paths import FIRST_ENTRY
 
-Identity = tuple[int, int] | str
+Identity = str
 
 
 def identity(address: TableAddress) -> Identity | None:
     """Tells the table from one that was made in its place; None while there is none."""
-    try:
-        entry = os.stat(address.path(FIRST_ENTRY))
-    except OSError:
-        # The log may have been shortened. The table's own id tells the same, but costs opening it.
-        delta = address.opened() if address.is_table() else None
-        return str(delta.metadata().id) if delta is not None else None
-    return entry.st_ino, entry.st_mtime_ns
+    entry = address.files.entry(FIRST_ENTRY)
+    if entry is not None:
+        return entry.identity
+    # The log may have been shortened. The table's own id tells the same, but costs opening it.
+    delta = address.opened() if address.is_table() else None
+    return str(delta.metadata().id) if delta is not None else None
 
 
 @contextmanager

@@ -61,10 +61,10 @@ _OLD_REASONS = {
 def write_rejects(address: TableAddress, partition: str, rows: pa.Table, unit: str) -> RejectsFact:
     """Returns when the file is safe on its disk."""
     path = rejects_path(partition, uuid.uuid4().hex)
-    address.create_folder(path)
     try:
-        pq.write_table(rows, path, filesystem=address.files, compression="zstd")
-        address.sync(path)
+        with address.files.open_write(path) as file:
+            pq.write_table(rows, file, compression="zstd")
+        address.files.sync(path)
     except BaseException:
         address.discard([path])
         raise
@@ -79,7 +79,7 @@ def records_in(rows: pa.Table) -> int:
 def read_rejects(address: TableAddress, path: str, columns: list[str] | None = None) -> pa.Table:
     columns = columns or REJECTS_SCHEMA.names
     # One file, not a dataset: its path must not be taken for a hive path.
-    with pq.ParquetFile(path, filesystem=address.files) as file:
+    with address.files.open_read(path) as opened, pq.ParquetFile(opened) as file:
         stored = set(file.schema_arrow.names)
         told = {"reason"} if "code" in columns and "code" not in stored else set()
         rows = file.read(columns=sorted({*columns} & stored | told))

@@ -206,7 +206,8 @@ def _remove(
             break
         with (
             rewriting_of(address, file.path),
-            pq.ParquetFile(file.path, filesystem=address.files) as parquet,
+            address.files.open_read(file.path) as opened,
+            pq.ParquetFile(opened) as parquet,
         ):
             groups = range(parquet.num_row_groups)
             stays = [_stays(is_gone(parquet.read_row_group(k, columns=[column]))) for k in groups]

@@ -63,7 +63,8 @@ def rewrite_files(
         for file in files:
             with (
                 rewriting_of(address, file.path),
-                pq.ParquetFile(file.path, filesystem=address.files) as parquet,
+                address.files.open_read(file.path) as opened,
+                pq.ParquetFile(opened) as parquet,
             ):
                 writer = _Rewriter(converter, {change.name: change for change in changes}, rewriting)
                 rewriting.added.append(writer.rewrite(parquet, address, file))

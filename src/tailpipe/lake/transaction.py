@@ -122,9 +122,8 @@ class Transaction:
 
     def _write(self, name: str, manifest: Manifest) -> str:
         path = manifest_path(manifest.header.partition, name)
-        self._log.address.create(path)
-        self.wrote([path])
         write_manifest(self._log.address, path, manifest)
+        self.wrote([path])
         return path
 
 

@@ -188,7 +188,7 @@ def test_a_first_commit_that_was_killed_hides_no_partition(address: TableAddress
     """Names that are too long for a folder are read from manifests, of which one may be empty."""
     committed(address, 1, "short")
     name = "ü" * 60
-    address.create(manifest_path(name, "0000000001-00000"))
+    address.files.write_new(manifest_path(name, "0000000001-00000"), b"")
     assert list(partition_versions(address)) == ["short"]
     committed(address, 1, name)
     assert list(partition_versions(address)) == ["short", name]
