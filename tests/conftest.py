@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from fault_proxy import FaultProxy
 from object_store import ObjectStore, open_object_store
 from pipelines import Place
 from tailpipe.engine.session import Session, open_session
@@ -40,3 +41,10 @@ def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectSto
     """One server for all tests that ask for it. Each takes an address of its own: `object_store.new_uri()`."""
     with open_object_store(tmp_path_factory.mktemp("object-store")) as store:
         yield store
+
+
+@pytest.fixture
+def fault_proxy(object_store: ObjectStore) -> Iterator[FaultProxy]:
+    """In front of the server, with no rule yet; `fault_proxy.store` is how a test reaches the server through it."""
+    with FaultProxy(object_store).running() as proxy:
+        yield proxy
