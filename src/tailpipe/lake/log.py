@@ -6,6 +6,7 @@ partition therefore conflict instead of duplicating, and the loser plans again o
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +24,7 @@ from tailpipe.lake.facts import FileFact
 from tailpipe.lake.history import application, state_at, version_of
 from tailpipe.lake.paths import LOG, PARTITION_COLUMNS
 from tailpipe.lake.presence import Identity, identity, staying
-from tailpipe.lake.removal import LiveFile, add_action, live_files, remove_action
+from tailpipe.lake.removal import LiveFile, add_action, are_live, live_files, remove_action
 from tailpipe.lake.rewriting import Rewriting, refused, rewrite_files
 from tailpipe.lake.state import PartitionState
 from tailpipe.lake.transaction import Change, Transaction, until_committed
@@ -31,6 +32,8 @@ from tailpipe.lake.transaction import Change, Transaction, until_committed
 # Each commit reads all entries since the last checkpoint, twice: with 25 between checkpoints it takes half of what the
 # usual 100 take. Entries are cleaned up by nobody but us.
 _CONFIGURATION = {"delta.enableExpiredLogCleanup": "false", "delta.checkpointInterval": "25"}
+# Files that were written by a log opened longer ago are looked for before a commit names them.
+OLD_SECONDS = 12 * 3600
 _NO_PARTITION = uuid.UUID(int=0).hex
 
 
@@ -43,6 +46,7 @@ class TableLog:
         self._delta: Any = None
         self._identity: Identity | None = None
         self._prepared: pa.Schema | None = None
+        self._opened_at = time.time()
 
     def refresh(self) -> None:
         self._identity = identity(self.address)
@@ -105,8 +109,11 @@ class TableLog:
         except (DeltaError, OSError) as error:
             raise self._failed(what, error) from error
 
-    def check(self, change: Change, version: int) -> None:
-        """Makes the table if there is none. Raises ConflictError if it is not as the change was prepared for."""
+    def check(self, change: Change, version: int | None) -> None:
+        """Makes the table if there is none. Raises ConflictError if it is not as the change was prepared for.
+
+        Without a version, the change concerns files alone.
+        """
         if self._identity != identity(self.address) and self._delta is not None:
             raise self._conflict(change.partition, "deleted")
         if self._delta is None:
@@ -115,27 +122,36 @@ class TableLog:
             self._delta.update_incremental()
         if change.files and len(self._schema):
             self._check_prepared(change.partition)
-        if version_of(self._delta, change.partition) != version:
+        if version is not None and version_of(self._delta, change.partition) != version:
             raise self._conflict(change.partition)
-        live = {file.path for file in live_files(self._delta, change.partition)} if change.removed else set()
-        if any(file.path not in live for file in change.removed):
+        if not are_live(self._delta, change.removed):
             raise self._conflict(change.partition, "rewritten")
+        if time.time() - self._opened_at > OLD_SECONDS:
+            self._check_exist(change)
 
-    def append(self, change: Change, manifest: str, version: int) -> None:
-        """Makes the change visible, with the manifest that was written for it."""
+    def append(self, change: Change, mark: str, version: int | None) -> None:
+        """Makes the change visible. The mark is the manifest that was written for it.
+
+        Without a version, the change brings no manifest and no rows: the mark is that of the run.
+        """
         from deltalake import CommitProperties, Transaction
 
         # People may read these in the log; nothing else does.
-        told = {"partition": change.partition, "kind": change.kind, "unit": change.unit, "manifest": manifest}
+        told = {"partition": change.partition, "kind": change.kind, "unit": change.unit}
+        told["run" if version is None else "manifest"] = mark
+        moved = [] if version is None else [Transaction(application(change.partition), version)]
         properties = CommitProperties(
             custom_metadata={f"tailpipe.{name}": value for name, value in told.items()},
-            app_transactions=[Transaction(application(change.partition), version)],
+            app_transactions=moved,
         )
         self._append(
             f"commit of {change.partition} {change.unit}".rstrip(),
-            manifest,
+            mark,
             lambda: self._delta.create_write_transaction(
-                [*map(add_action, change.files), *map(remove_action, change.removed)],
+                [
+                    *(add_action(fact, is_data=version is not None) for fact in change.files),
+                    *map(remove_action, change.removed),
+                ],
                 "append",
                 self._delta.schema(),
                 list(PARTITION_COLUMNS),
@@ -220,6 +236,12 @@ class TableLog:
             if not self.address.is_table():
                 raise
         self.refresh()
+
+    def _check_exist(self, change: Change) -> None:
+        """A file that no commit names for a day may be taken for one that a killed command left behind."""
+        paths = (*(fact.path for fact in change.files), *change.rejects)
+        if any(self.address.files.entry(path) is None for path in paths):
+            raise self._conflict(change.partition, "vacuumed")
 
     def _check_prepared(self, partition: str) -> None:
         """Files were written for the schema of the time; another process may have changed it."""

@@ -92,8 +92,16 @@ def live_files(delta: Any, partition: str | None = None) -> list[LiveFile]:
     return [LiveFile(unquote(path), *more) for path, *more in zip(*columns, strict=True)]
 
 
-def add_action(fact: FileFact) -> Any:
-    """For the transaction that puts the file into the table."""
+def are_live(delta: Any, files: Sequence[LiveFile]) -> bool:
+    """Whether all of the files are visible at the table's version."""
+    if not files:
+        return True
+    paths = pa.table(delta.get_add_actions(flatten=True))["path"].to_pylist()
+    return {file.path for file in files} <= set(map(unquote, paths))
+
+
+def add_action(fact: FileFact, *, is_data: bool = True) -> Any:
+    """For the transaction that puts the file into the table. Not data: its rows were there before, in other files."""
     from deltalake.transaction import AddAction
 
     statistics = {
@@ -103,11 +111,15 @@ def add_action(fact: FileFact) -> Any:
         "nullCount": {"tp_timestamp": 0},
     }
     now = int(clock.time() * 1000)
-    return AddAction(fact.path, fact.size_bytes, fact.partition_values, now, True, json.dumps(statistics))
+    return AddAction(fact.path, fact.size_bytes, fact.partition_values, now, is_data, json.dumps(statistics))
 
 
 def remove_action(file: LiveFile) -> Any:
-    """For the transaction that takes the file out of the table."""
+    """For the transaction that takes the file out of the table.
+
+    Always one that changes data, also where its rows stay in other files: writers that use the Delta library would not
+    see a conflict with a commit that removes files without changing data, and commit what they made of these files.
+    """
     from deltalake.transaction import RemoveAction
 
     now = int(clock.time() * 1000)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 5
+# A commit that lost to one that does not concern it is made again at once, so often at most.
+MAX_APPENDS = 20
 # So many manifests may have to be read to know a partition before a snapshot takes their place.
 MANIFESTS_PER_SNAPSHOT = 64
 
@@ -84,13 +86,34 @@ class Transaction:
             with self._log.telling(f"commit of {change.partition} {change.unit}".rstrip()):
                 self._log.check(change, self._version)
                 manifest = self._write_manifest(change, version)
-            self._log.append(change, manifest, version)
+            self._append(change, manifest, version)
         return version
+
+    def rearrange(self, change: Change) -> None:
+        """Files come in place of others that have the same rows; what is known of the partition stays as it is."""
+        what = f"{change.kind} of {change.partition} {change.unit}"
+        with staying(self._log.address), self._committing():
+            with self._log.telling(what):
+                self._log.check(change, None)
+            self._append(change, change.run, None)
 
     def change_schema(self, evolution: Evolution, files: Iterable[FileFact]) -> None:
         """Of a table; the files come in place of all others where values are converted."""
         with self._committing():
             self._log.append_schema(evolution, files)
+
+    def _append(self, change: Change, mark: str, version: int | None) -> None:
+        """The library takes any removal of files for a conflict, also in another partition: what the change needs is
+        looked at again, and where it is still so, the change is made on top of the other one."""
+        begun = self._version if version is not None else None
+        for _ in range(MAX_APPENDS - 1):
+            try:
+                self._log.append(change, mark, version)
+                return
+            except ConflictError:
+                with self._log.telling(f"{change.kind} of {change.partition} {change.unit}".rstrip()):
+                    self._log.check(change, begun)
+        self._log.append(change, mark, version)
 
     @contextmanager
     def _committing(self) -> Iterator[None]:
