@@ -25,6 +25,7 @@ _SPANS = {
 }
 _UNITS = "Y years, m months, W weeks, d days, H hours, M minutes"
 _ACCEPTED = "Accepted: 2024-01-31, 2024-01-31T10:00:00Z, 1/31/2024, or T-30d"
+START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, order=True)

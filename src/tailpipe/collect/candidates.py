@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tailpipe.arrow import np, pa, pc
-from tailpipe.collect.windows import ALWAYS, Wanted
+from tailpipe.collect.windows import Wanted
 from tailpipe.lake.columns import Numbers
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import KnownArtifact
@@ -21,8 +21,8 @@ _AT_ONCE = 50_000
 
 @dataclass(frozen=True)
 class Settling:
-    """An artifact is settled where it lies where it lay, in the same version, no last line of it waits, and what is
-    kept of it is what is wanted: all of one with a date, of others all that was ever asked for.
+    """An artifact is settled where it lies where it lay, in the same version, no last line of it waits, and all that
+    was ever asked for is kept of it.
 
     `decide_artifact` finds nothing to do with such an artifact. Most are settled in most runs, and there may be
     millions: they are told from the others by columns.
@@ -30,26 +30,21 @@ class Settling:
 
     artifacts: Artifacts
     own: Numbers
-    if_dated: Numbers
-    if_undated: Numbers
+    may_be: Numbers
 
     @classmethod
     def of(cls, artifacts: Artifacts, source: str, wanted: Wanted) -> Settling:
         own = artifacts.is_of((source,))
-        may_be = own & ~artifacts.is_waiting & (not wanted.is_overwrite)
-        return cls(
-            artifacts, own, may_be & artifacts.keeps((ALWAYS,)), may_be & artifacts.keeps(wanted.asked)
-        )
+        may_be = own & ~artifacts.is_waiting & artifacts.keeps_all(wanted.asked)
+        return cls(artifacts, own, may_be & (not wanted.is_overwrite))
 
     def rows(self, found: Sequence[Artifact]) -> Numbers:
         """For each artifact the row of the known one by which it is settled; -1 where it is not."""
-        if not (self.if_dated.any() or self.if_undated.any()):
+        if not self.may_be.any():
             return np.full(len(found), -1)
         rows = self.artifacts.at([each.location for each in found], self.own)
         is_same = self.artifacts.has_versions(rows, [each.version for each in found])
-        is_dated = np.fromiter((each.span is not None for each in found), bool, len(found))
-        is_kept = np.where(is_dated, self.if_dated[rows], self.if_undated[rows])
-        return np.where(is_same & is_kept, rows, -1)
+        return np.where(is_same & self.may_be[rows], rows, -1)
 
 
 @dataclass(frozen=True)

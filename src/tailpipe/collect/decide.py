@@ -11,15 +11,13 @@ import msgspec
 from tailpipe.collect.listing import Listing, Observation, Relation, Sighting
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, make_units
 from tailpipe.collect.target import Target
-from tailpipe.collect.windows import ALWAYS, Wanted
+from tailpipe.collect.windows import Wanted
 from tailpipe.lake.extent import may_hold
 from tailpipe.lake.known import Artifacts, Key
 from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState
 from tailpipe.sources.artifact import SkipReason
 from tailpipe.times import Window, merge, without
-
-_ALL = (ALWAYS,)
 
 
 def decide(
@@ -75,6 +73,7 @@ def _decide_feed(
         lost=len(lost),
         lost_example=max((known.location for known in lost), default=None),
         doubted=wanted.doubted.isoformat() if wanted.doubted else None,
+        edge=wanted.windows[0].start.isoformat() if wanted.is_cut else None,
     )
     return _FeedDecision(listing, tuple(planned), tuple(renamed))
 
@@ -86,22 +85,28 @@ def decide_artifact(feed: int, sighting: Sighting, wanted: Wanted) -> PlannedArt
     span = sighting.artifact.span
     target = _target_windows(span, sighting.known, wanted)
     if target is None and sighting.relation is not Relation.SAME:
-        is_late = span is not None and wanted.is_late(span)
-        return SkipReason.LATE if is_late else SkipReason.OUTSIDE_WINDOW
+        return _why_not(span, wanted)
     return _reading(feed, sighting, wanted, target or ())
+
+
+def _why_not(span: Window | None, wanted: Wanted) -> SkipReason:
+    if span is not None and wanted.is_late(span):
+        return SkipReason.LATE
+    is_expired = span is not None and wanted.is_expired(span)
+    return SkipReason.EXPIRED if is_expired else SkipReason.OUTSIDE_WINDOW
 
 
 def _target_windows(span: Window | None, known: KnownArtifact | None, wanted: Wanted) -> Windows | None:
     """Windows of the artifact's rows that should be in the lake; None where it is not wanted now.
 
-    A dated artifact is wanted whole. One without a date is wanted for all that was ever asked of its source, so
-    that the order of runs does not matter; and so is what was deleted of a dated one.
+    A dated artifact is wanted whole, but for what is expired. One without a date is wanted for all that was ever asked
+    of its source, so that the order of runs does not matter; and so is what was deleted of a dated one.
     """
     if span is None:
         return wanted.asked
     if not wanted.includes(span) and not (known and wanted.reaches(known)):
         return None
-    return wanted.asked if known and known.kept else _ALL
+    return wanted.asked if known and known.kept else wanted.everything
 
 
 def _reading(feed: int, sighting: Sighting, wanted: Wanted, target: Windows) -> PlannedArtifact | None:

@@ -28,7 +28,8 @@ class Listing:
     this source and were collected by another one of the partition. `skip_examples` and `skip_hints` are by reason,
     as `skipped` is. `folders_outside` were not looked into. `failures` tell what could not be listed. `unended` are
     known but for a last line that still waits for its end. `lost` have rows of the window that are not kept, and are
-    not in the source any more. `doubted` is a time after now up to which an earlier run says it looked.
+    not in the source any more. `doubted` is a time after now up to which an earlier run says it looked, `edge` the one
+    where the window begins because rows before it expire.
     """
 
     source: str
@@ -57,6 +58,7 @@ class Listing:
     lost: int = 0
     lost_example: str | None = None
     doubted: str | None = None
+    edge: str | None = None
 
 
 class Relation(Enum):

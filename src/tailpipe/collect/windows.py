@@ -10,11 +10,10 @@ from tailpipe.errors import UsageError
 from tailpipe.lake.extent import extent, lacks, may_hold
 from tailpipe.lake.manifest import KnownArtifact, Windows
 from tailpipe.lake.state import PartitionState, believed
-from tailpipe.times import Lookback, Window, merge, subtract, without
+from tailpipe.times import START_OF_TIME, Lookback, Window, merge, subtract, without
 
 DEFAULT_LOOKBACK = Lookback(30, "d")
 DEFAULT_LATENESS = Lookback(2, "d")
-START_OF_TIME = datetime(1, 1, 1, tzinfo=UTC)
 # Rows without an asked-for end are kept whatever their date, so that a file need not be read again for them.
 END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC)
 ALWAYS = Window(START_OF_TIME, END_OF_TIME)
@@ -30,10 +29,14 @@ class AskedWindow:
 
 @dataclass(frozen=True)
 class Horizons:
-    """How far back a first collection goes, and how late artifacts of collected days may come."""
+    """How far back a first collection goes, and how late artifacts of collected days may come.
+
+    Nothing is collected of the time before the `edge`: it is expired, or will be.
+    """
 
     lookback: Lookback
     lateness: Lookback
+    edge: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class Wanted:
     """`windows` are those of which artifacts are read, `listed` is what is looked at, `asked` all ever asked for.
 
     Artifacts that were asked for once, but are not in `windows`, come too late. `doubted` is a moment after now up to
-    which the source is said to be covered.
+    which the source is said to be covered. Nothing is wanted of what is `closed`, nor of what is `expired`, which was
+    asked for once. `is_cut` says that more was asked for than may be collected.
     """
 
     windows: Windows
@@ -49,12 +53,22 @@ class Wanted:
     asked: Windows
     doubted: datetime | None = None
     is_overwrite: bool = False
+    closed: Windows = ()
+    expired: Windows = ()
+    is_cut: bool = False
+
+    @property
+    def everything(self) -> Windows:
+        return without((ALWAYS,), self.closed)
 
     def includes(self, span: Window) -> bool:
         return any(span.overlaps(window) for window in self.windows)
 
     def is_late(self, span: Window) -> bool:
         return span.overlaps(self.listed) and any(span.overlaps(window) for window in self.asked)
+
+    def is_expired(self, span: Window) -> bool:
+        return span.overlaps(self.listed) and any(span.overlaps(window) for window in self.expired)
 
     def misses(self, record: KnownArtifact) -> bool:
         """Whether the artifact may have rows of the windows that are not kept."""
@@ -86,7 +100,8 @@ def wanted_windows(
     now: datetime,
     is_overwrite: bool = False,
 ) -> Wanted:
-    """`--from` and `--to` mean what they say. Without them a source goes on from its last collected point.
+    """`--from` and `--to` mean what they say, but for what lies before the edge. Without them a source goes on from its
+    last collected point, and leaves alone what is expired.
 
     What nobody can have asked for yet was asked for by a wrong clock.
     """
@@ -98,19 +113,45 @@ def wanted_windows(
     else:
         windows = _going_on(state, source, known, horizons.lateness, now)
         listed = Window(min(windows[0].start, now - horizons.lookback), END_OF_TIME)
+    before = (Window(START_OF_TIME, horizons.edge),) if horizons.edge else ()
+    closed = merge([*before, *(without(state.expired, windows) if asked.start else state.expired)])
     begins = windows[0].start
+    windows = without(windows, closed)
     if asked.end is not None:
         windows = without(windows, [Window(asked.end, END_OF_TIME)])
         listed = Window(listed.start, asked.end)
     windows = tuple(window for window in windows if not window.is_empty)
     if not windows or listed.is_empty:
-        raise UsageError(
-            f"the window is empty: without --from it begins {begins:%Y-%m-%d %H:%M}, which is not before --to.",
-            hint="give --from too",
-        )
+        raise _empty(asked, begins, horizons.edge)
     claims = state.covered.get(source, ())
-    doubted = max(window.end for window in claims) if claims and not believed(claims, now) else None
-    return Wanted(windows, listed, merge([*state.asked.get(source, ()), *windows]), doubted, is_overwrite)
+    return Wanted(
+        windows,
+        listed,
+        without(merge([*state.asked.get(source, ()), *windows]), closed),
+        doubted=max(window.end for window in claims) if claims and not believed(claims, now) else None,
+        is_overwrite=is_overwrite,
+        closed=closed,
+        expired=_within(closed, [*state.expired, *state.asked.get(source, ())]),
+        is_cut=bool(asked.start and horizons.edge and asked.start < horizons.edge),
+    )
+
+
+def _empty(asked: AskedWindow, begins: datetime, edge: datetime | None) -> UsageError:
+    if edge and asked.end and asked.end <= edge:
+        return UsageError(
+            f"the window is empty: rows before {edge:%Y-%m-%d} expire, and --to is not after it.",
+            hint="expire_after of the partition, its table or the workspace says how long rows stay",
+        )
+    return UsageError(
+        f"the window is empty: without --from it begins {begins:%Y-%m-%d %H:%M}, which is not before --to.",
+        hint="give --from too",
+    )
+
+
+def _within(windows: Windows, others: Iterable[Window]) -> Windows:
+    """The times that both have."""
+    merged = merge(others)
+    return without(merged, without(merged, windows))
 
 
 def _going_on(

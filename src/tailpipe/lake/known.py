@@ -10,7 +10,7 @@ from typing import Any
 
 from tailpipe.arrow import np, pa, pc
 from tailpipe.lake.columns import Numbers
-from tailpipe.lake.manifest import KnownArtifact, Windows, kept_text, read_kept, read_window
+from tailpipe.lake.manifest import KnownArtifact, Windows, read_kept, read_window
 from tailpipe.lake.manifest_columns import SCHEMA, as_values
 from tailpipe.lake.manifest_file import Rows
 from tailpipe.lake.row_folding import (
@@ -102,14 +102,12 @@ class Artifacts:
     @cached_property
     def is_kept(self) -> Numbers:
         """A mask of the artifacts of which any rows are kept."""
-        return ~self.keeps(())
+        return self.keeps_all(())
 
-    def keeps(self, windows: Windows) -> Numbers:
-        """A mask of the artifacts of which rows are kept of exactly these windows."""
+    def keeps_all(self, windows: Windows) -> Numbers:
+        """A mask of the artifacts of which any rows are kept, and all of these windows."""
         codes, kept = self._kept
-        text = kept_text(windows)
-        found: Numbers = codes == (kept.index(text) if text in kept else len(kept))
-        return found
+        return np.array([bool(text) and not without(windows, read_kept(text)) for text in kept], bool)[codes]
 
     def emptied_by(self, windows: Windows) -> Numbers:
         """A mask of the artifacts of which rows are kept, but none outside of the windows."""

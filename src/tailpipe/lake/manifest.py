@@ -93,9 +93,9 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is true of the whole commit. Paths are relative to the table; windows are by name of the source.
 
     `asked` are windows that somebody wanted, `covered` those that were listed and of which nothing failed. `deleted`
-    are windows that the commit took out of the partition. A snapshot repeats all that is known, so that nobody has
-    to read what was before. `history` names manifests that come before this one, back to the last snapshot, oldest
-    first.
+    are windows that the commit took out of the partition, `expired` those of them that nobody wants back unless they
+    are asked for. A snapshot repeats all that is known, so that nobody has to read what was before. `history` names
+    manifests that come before this one, back to the last snapshot, oldest first.
     """
 
     partition: str
@@ -109,6 +109,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     asked: dict[str, tuple[str, ...]] = {}
     covered: dict[str, tuple[str, ...]] = {}
     deleted: tuple[str, ...] = ()
+    expired: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     report: RunReport | None = None
     is_snapshot: bool = False

@@ -12,7 +12,7 @@ from tailpipe.lake.extent import lacking
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, Header, RunReport, Windows, read_windows
 from tailpipe.lake.manifest_file import Manifest, Rows
-from tailpipe.times import Window, day_window, merge, without
+from tailpipe.times import Window, day_window, merge, subtract, without
 
 # Clocks of two collectors may differ by less than this.
 CLOCK_TOLERANCE = timedelta(hours=1)
@@ -23,13 +23,15 @@ class PartitionState:
     """What is collected of a partition at one version of its application transaction.
 
     `asked` and `claimed` are windows by source: `claimed` is what runs have looked at, `covered` the same without times
-    of which a known artifact lacks rows, unless it is gone. `failures` are those that no later run made good.
+    of which a known artifact lacks rows, unless it is gone. `expired` is what left by its age and was not asked for
+    since. `failures` are those that no later run made good.
     """
 
     version: int = 0
     artifacts: Artifacts = field(default_factory=Artifacts)
     asked: Mapping[str, Windows] = field(default_factory=dict)
     claimed: Mapping[str, Windows] = field(default_factory=dict)
+    expired: Windows = ()
     failures: tuple[Failure, ...] = ()
     reject_files: tuple[str, ...] = ()
     last_run: RunReport | None = None
@@ -58,6 +60,7 @@ def fold(version: int, manifests: Iterable[Manifest]) -> PartitionState:
         Artifacts(folding.rows, folding.deletions),
         folding.asked,
         folding.claimed,
+        folding.expired,
         tuple(folding.failures.values()),
         tuple(folding.rejects),
         folding.last_run,
@@ -70,6 +73,7 @@ class _Folding:
     deletions: list[tuple[int, Windows]] = field(default_factory=list)
     asked: dict[str, Windows] = field(default_factory=dict)
     claimed: dict[str, Windows] = field(default_factory=dict)
+    expired: Windows = ()
     failures: dict[str, Failure] = field(default_factory=dict)
     rejects: dict[str, None] = field(default_factory=dict)
     last_run: RunReport | None = None
@@ -83,6 +87,7 @@ class _Folding:
             self.rejects.pop(path, None)
         self.rejects |= dict.fromkeys(header.rejects)
         _widen(self.asked, header.asked)
+        self._expire(header)
         if header.report and header.covered and not header.is_snapshot:
             self._doubt(header.report.started_at)
         _widen(self.claimed, header.covered)
@@ -96,6 +101,18 @@ class _Folding:
         for known in (self.asked, self.claimed):
             for source, parts in list(known.items()):
                 known[source] = without(parts, windows)
+
+    def _expire(self, header: Header) -> None:
+        """What is asked for again is not expired any more."""
+        if header.expired:
+            self.expired = merge([*self.expired, *read_windows(header.expired)])
+            self.failures = {
+                label: failure
+                for label, failure in self.failures.items()
+                if failure.day is None or subtract(day_window(failure.day), self.expired)
+            }
+        for texts in () if header.is_snapshot or not self.expired else header.asked.values():
+            self.expired = without(self.expired, read_windows(texts))
 
     def _doubt(self, now: datetime) -> None:
         """A run began now: what others say they have seen of a later time, they said by a wrong clock."""

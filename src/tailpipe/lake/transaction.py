@@ -55,6 +55,7 @@ class Change:
     asked: Mapping[str, Windows] = field(default_factory=dict)
     covered: Mapping[str, Windows] = field(default_factory=dict)
     deleted: Windows = ()
+    expired: Windows = ()
     failures: tuple[Failure, ...] = ()
     report: RunReport | None = None
 
@@ -164,6 +165,7 @@ def snapshot(partition: str, run: str, state: PartitionState, history: tuple[str
         rejects=state.reject_files,
         asked=state.asked,
         covered=state.claimed,
+        expired=state.expired,
         failures=state.failures,
         report=state.last_run,
     )
@@ -183,6 +185,7 @@ def _header(change: Change, history: tuple[str, ...], *, is_snapshot: bool = Fal
         asked=_texts(change.asked),
         covered=_texts(change.covered),
         deleted=windows_text(change.deleted),
+        expired=windows_text(change.expired),
         failures=change.failures,
         report=change.report,
         is_snapshot=is_snapshot,

@@ -52,6 +52,7 @@ class SkipReason(StrEnum):
     # A folder whose path tells that all in it is outside the window: it was not looked into.
     FOLDER_OUTSIDE_WINDOW = "folder outside window"
     LATE = "late", "too late"
+    EXPIRED = "expired", "of expired days"
     WAITING = "waiting"
     EMPTY = "empty"
     NOT_A_FILE = "not a regular file"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -213,3 +214,55 @@ def test_all_that_is_pending_is_wanted_and_listed(asked: Windows, covered: Windo
         assert merge([*found.windows, part]) == found.windows
         assert found.listed.start <= part.start
     assert merge([*found.asked, *found.windows]) == found.asked
+
+
+EDGE = TODAY - 7 * DAY
+BEFORE = Window(ALWAYS.start, EDGE)
+
+
+def with_edge(known: PartitionState, start: datetime | None = None, end: datetime | None = None) -> Wanted:
+    horizons = replace(HORIZONS, edge=EDGE)
+    return wanted_windows(known, "file", AskedWindow(start, end), horizons, NOW)
+
+
+def test_nothing_is_wanted_before_the_edge() -> None:
+    first = with_edge(PartitionState())
+    assert (first.windows, first.asked, first.everything) == ((since(EDGE),),) * 3
+    pending_since_long = with_edge(state((since(TODAY - 20 * DAY),), (Window(TODAY - DAY, NOW),)))
+    assert pending_since_long.windows == (since(EDGE),)
+    assert pending_since_long.expired == (Window(TODAY - 20 * DAY, EDGE),)
+
+
+def test_from_before_the_edge_is_cut_and_told() -> None:
+    early, later = (with_edge(PartitionState(), TODAY - days * DAY) for days in (20, 5))
+    assert (early.windows, early.is_cut) == ((since(EDGE),), True)
+    assert (later.windows, later.is_cut) == ((since(TODAY - 5 * DAY),), False)
+    with pytest.raises(UsageError, match="rows before 2024-06-08 expire"):
+        with_edge(PartitionState(), TODAY - 20 * DAY, EDGE)
+
+
+def test_what_expired_is_wanted_again_only_where_it_is_asked_for() -> None:
+    """Also when rows may stay longer by now, and by a source that is asked for the first time."""
+    gone = Window(TODAY - 20 * DAY, EDGE)
+    known = replace(state((since(EDGE),), (Window(EDGE, NOW),)), expired=(gone,))
+    assert wanted(known).windows == (since(HORIZON),)
+    assert wanted(replace(known, asked={}, claimed={})).windows == (
+        Window(LOOKBACK_START, gone.start),
+        since(EDGE),
+    )
+    asked = wanted(known, TODAY - 10 * DAY)
+    assert (asked.windows, asked.closed) == (
+        (since(TODAY - 10 * DAY),),
+        (Window(gone.start, TODAY - 10 * DAY),),
+    )
+
+
+def test_artifacts_of_expired_days_are_told_apart_from_late_and_unknown_ones() -> None:
+    known = state((since(TODAY - 10 * DAY),), (Window(TODAY - 10 * DAY, NOW),), TODAY)
+    found = with_edge(known)
+    days = [day_window((TODAY - days * DAY).date()) for days in (4, 9, 12)]
+    assert [(found.is_late(day), found.is_expired(day)) for day in days] == [
+        (True, False),
+        (False, True),
+        (False, False),
+    ]

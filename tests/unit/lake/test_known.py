@@ -190,7 +190,9 @@ def test_masks_and_counts_are_those_of_the_values(history: list[Commit], wanted:
     found, expected = fold(1, in_memory(history)).artifacts, plain_fold(history)
     assert found.is_kept.tolist() == [bool(known.kept) for known in expected]
     assert found.is_waiting.tolist() == [known.waiting_bytes > 0 for known in expected]
-    assert found.keeps((ALWAYS,)).tolist() == [known.kept == (ALWAYS,) for known in expected]
+    assert found.keeps_all(wanted).tolist() == [
+        bool(known.kept) and not without(wanted, known.kept) for known in expected
+    ]
     assert found.emptied_by(wanted).tolist() == [
         bool(known.kept) and not without(known.kept, wanted) for known in expected
     ]

@@ -261,3 +261,22 @@ def test_nothing_is_left_of_a_deleted_window(history: list[Manifest], windows: W
     state = folded(*history, manifest_of(Change("p", "delete", "", "run", deleted=windows)))
     known = [*state.asked.values(), *state.covered.values(), *(one.kept for one in state.artifacts.known())]
     assert not any(part.overlaps(gone) for parts in known for part in parts for gone in windows)
+
+
+def test_what_expired_stays_so_until_it_is_asked_for() -> None:
+    asked = unit(asked={"file": (june(1, 20),)}, failures=(failure("2024-06-02"), failure("2024-06-12")))
+    expiry = unit("", deleted=(Window(ALWAYS.start, june(1, 10).end),), expired=(june(1, 10),))
+    state = folded(asked, expiry)
+    assert (state.expired, state.asked) == ((june(1, 10),), {"file": (june(10, 20),)})
+    assert [each.label for each in state.failures] == ["2024-06-12"]
+    again = folded(asked, expiry, unit("2024-06-05", asked={"file": (june(5, 7),)}))
+    assert again.expired == (june(1, 5), june(7, 10))
+    later = folded(asked, expiry, unit("", expired=(june(10, 12),)))
+    assert later.expired == (june(1, 12),)
+
+
+def test_a_snapshot_keeps_what_expired() -> None:
+    state = folded(
+        unit(asked={"file": (june(1, 20),)}), unit("", deleted=(june(1, 9),), expired=(june(1, 9),))
+    )
+    assert fold(2, [snapshot("p", "run", state)]).expired == state.expired == (june(1, 9),)
