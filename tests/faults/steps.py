@@ -101,8 +101,7 @@ def install(steps: Steps, logs: str, *, is_query: bool = False) -> None:
     _wrap_listing(steps, logs)
     _wrap_sources(steps)
     _wrap_sync(steps)
-    _wrap_parquet(steps)
-    _wrap_file_system(steps)
+    _wrap_files(steps)
     _wrap_delta(steps)
     if is_query:
         _wrap_query(steps)
@@ -113,7 +112,7 @@ def install_in_worker(incident: Incident) -> None:
     steps = Steps(incident, "worker")
     _wrap_sources(steps)
     _wrap_sync(steps)
-    _wrap_parquet(steps)
+    _wrap_files(steps)
 
 
 def read_incident(text: str) -> Incident:
@@ -126,6 +125,10 @@ def kind_of(path: object) -> str:
     parts = str(path).split("/")
     known = next((KINDS[part] for part in parts if part in KINDS), None)
     return known or ("data" if any(part.startswith("tp_partition=") for part in parts) else "other")
+
+
+def is_of_a_lake(path: object) -> bool:
+    return kind_of(path) != "other"
 
 
 def _wrap(steps: Steps, owner: Any, attribute: str, name: str | Callable[..., str | None]) -> None:
@@ -169,43 +172,42 @@ def _wrap_sync(steps: Steps) -> None:
     )
 
 
+def _wrap_files(steps: Steps) -> None:
+    """Files of a lake in a folder. In an object store requests are counted, on their way."""
+    from tailpipe.lake.files import FolderFiles
+
+    def name(what: str) -> Callable[..., str]:
+        return lambda self, path, *_: f"{what} {kind_of(path)}"
+
+    _wrap(steps, FolderFiles, "open_read", name("read"))
+    _wrap(steps, FolderFiles, "open_new", name("claim"))
+    _wrap(steps, FolderFiles, "open_write", name("create"))
+    _wrap(steps, os, "unlink", lambda path, **_: f"delete {kind_of(path)}" if is_of_a_lake(path) else None)
+    _wrap_parquet(steps)
+
+
 def _wrap_parquet(steps: Steps) -> None:
+    """What is written does not know its path, so its kind is told by who opened it."""
     from pyarrow.parquet import ParquetWriter
 
-    original = ParquetWriter.__init__
+    from tailpipe.lake.files import FolderFiles
+
+    kinds: dict[int, str] = {}
+    opened, created = FolderFiles.open_write, ParquetWriter.__init__
+
+    def open_write(self: FolderFiles, path: str) -> Any:
+        file = opened(self, path)
+        kinds[id(file)] = kind_of(path)
+        return file
 
     def create(self: Any, where: Any, *args: Any, **kwargs: Any) -> None:
-        self.kind = kind_of(where)
-        with steps.step(f"create {self.kind}"):
-            original(self, where, *args, **kwargs)
+        self.kind = kinds.get(id(where), "other")
+        created(self, where, *args, **kwargs)
 
+    FolderFiles.open_write = open_write  # type: ignore[method-assign]
     ParquetWriter.__init__ = create
     _wrap(steps, ParquetWriter, "write_table", lambda self, *_, **__: f"write {self.kind}")
     _wrap(steps, ParquetWriter, "close", lambda self: f"close {self.kind}" if self.is_open else None)
-
-
-def _wrap_file_system(steps: Steps) -> None:
-    """Methods of the C++ class cannot be replaced, but those of a class that takes its name can be added."""
-    from pyarrow import fs
-
-    class CountedFileSystem(fs.SubTreeFileSystem):
-        def create_dir(self, path: str, *args: Any, **kwargs: Any) -> None:
-            with steps.step(f"make folder for {kind_of(path)}"):
-                super().create_dir(path, *args, **kwargs)
-
-        def delete_file(self, path: str) -> None:
-            with steps.step(f"delete {kind_of(path)}"):
-                super().delete_file(path)
-
-        def open_input_stream(self, path: str, *args: Any, **kwargs: Any) -> Any:
-            with steps.step(f"read {kind_of(path)}"):
-                return super().open_input_stream(path, *args, **kwargs)
-
-        def open_input_file(self, path: str, *args: Any, **kwargs: Any) -> Any:
-            with steps.step(f"read {kind_of(path)}"):
-                return super().open_input_file(path, *args, **kwargs)
-
-    fs.SubTreeFileSystem = CountedFileSystem
 
 
 def _wrap_delta(steps: Steps) -> None:
