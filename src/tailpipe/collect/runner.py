@@ -42,9 +42,14 @@ class Run:
     watcher: Watcher
     engine_log: int | None = None
     open_engine: Callable[[EngineSettings, int | None], AbstractContextManager[Session]] = open_session
+    _logs: dict[str, TableLog] = field(default_factory=dict, init=False)
 
     def log(self, target: Target) -> TableLog:
-        return TableLog(self.lake.table(target.config.table), table_schema(target.table, TYPE_KEY))
+        """One for each table: to open a table takes many times longer than to look for what is new in it."""
+        name = target.config.table
+        if name not in self._logs:
+            self._logs[name] = TableLog(self.lake.table(name), table_schema(target.table, TYPE_KEY))
+        return self._logs[name]
 
     def begins(self, plan: PartitionPlan) -> None:
         """The engine is there, and the plan is about to be executed."""

@@ -30,8 +30,9 @@ from tailpipe.lake.state import PartitionState
 from tailpipe.lake.transaction import Change, Transaction, until_committed
 
 # Each commit reads all entries since the last checkpoint, twice: with 25 between checkpoints it takes half of what the
-# usual 100 take. Entries are cleaned up by nobody but us.
-_CONFIGURATION = {"delta.enableExpiredLogCleanup": "false", "delta.checkpointInterval": "25"}
+# usual 100 take. In a bucket each is a request, so there are fewer.
+_ENTRIES_PER_CHECKPOINT = 25
+_ENTRIES_PER_CHECKPOINT_IN_BUCKET = 5
 # Files that were written by a log opened longer ago are looked for before a commit names them.
 OLD_SECONDS = 12 * 3600
 _NO_PARTITION = uuid.UUID(int=0).hex
@@ -47,10 +48,19 @@ class TableLog:
         self._identity: Identity | None = None
         self._prepared: pa.Schema | None = None
         self._opened_at = time.time()
+        self._versions: dict[tuple[int, str], int] = {}
 
     def refresh(self) -> None:
-        self._identity = identity(self.address)
+        from deltalake.exceptions import DeltaError
+
+        seen = identity(self.address)
+        if self._delta is not None and seen == self._identity:
+            with suppress(DeltaError, OSError):
+                self._delta.update_incremental()
+                return
+        self._identity = seen
         self._delta = self.address.opened()
+        self._versions.clear()
 
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
@@ -59,7 +69,14 @@ class TableLog:
     def version(self, partition: str) -> int:
         """On which a transaction may begin now that needs nothing of the state."""
         self.refresh()
-        return version_of(self._delta, partition)
+        return self._version_of(partition)
+
+    def _version_of(self, partition: str) -> int:
+        """To find it, the library reads all entries since the last checkpoint again."""
+        key = self._delta.version() if self._delta is not None else -1, partition
+        if key not in self._versions:
+            self._versions[key] = version_of(self._delta, partition)
+        return self._versions[key]
 
     def live_files(self, partition: str) -> list[LiveFile]:
         """Data files that are visible now."""
@@ -122,7 +139,7 @@ class TableLog:
             self._delta.update_incremental()
         if change.files and len(self._schema):
             self._check_prepared(change.partition)
-        if version is not None and version_of(self._delta, change.partition) != version:
+        if version is not None and self._version_of(change.partition) != version:
             raise self._conflict(change.partition)
         if not are_live(self._delta, change.removed):
             raise self._conflict(change.partition, "rewritten")
@@ -229,7 +246,7 @@ class TableLog:
                 Schema.from_arrow(self._schema),
                 mode="ignore",
                 partition_by=list(PARTITION_COLUMNS),
-                configuration=_CONFIGURATION,
+                configuration=_configuration(self.address),
                 storage_options=self.address.options,
             )
         except DeltaError:
@@ -297,6 +314,12 @@ class TableLog:
         return ConflictError(
             f"{self.address.name}.{partition} was {what} by another process while this run was writing"
         )
+
+
+def _configuration(address: TableAddress) -> dict[str, str]:
+    """Entries are cleaned up by nobody but us."""
+    interval = _ENTRIES_PER_CHECKPOINT_IN_BUCKET if address.storage else _ENTRIES_PER_CHECKPOINT
+    return {"delta.enableExpiredLogCleanup": "false", "delta.checkpointInterval": str(interval)}
 
 
 def conflict_hint(table: str) -> str:

@@ -35,8 +35,10 @@ T = TypeVar("T")
 MAX_ATTEMPTS = 5
 # A commit that lost to one that does not concern it is made again at once, so often at most.
 MAX_APPENDS = 20
-# So many manifests may have to be read to know a partition before a snapshot takes their place.
+# So many manifests may have to be read to know a partition before a snapshot takes their place. In a bucket each is a
+# request.
 MANIFESTS_PER_SNAPSHOT = 64
+MANIFESTS_PER_SNAPSHOT_IN_BUCKET = 12
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class Transaction:
     def _write_manifest(self, change: Change, version: int) -> str:
         """Returns when it is safe on its disk, and the snapshot too where one is due."""
         history = recent_names(self._log.address, change.partition, self._version)
-        if len(history) > MANIFESTS_PER_SNAPSHOT or is_of_before(self._version):
+        most = MANIFESTS_PER_SNAPSHOT_IN_BUCKET if self._log.address.storage else MANIFESTS_PER_SNAPSHOT
+        if len(history) > most or is_of_before(self._version):
             history = (self._write_snapshot(change, version, history),)
         return self._write(manifest_name(version), manifest_of(change, history))
 
