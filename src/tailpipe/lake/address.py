@@ -22,14 +22,20 @@ from tailpipe.lake.storage import Storage
 class TableAddress:
     """One table, for whoever reads or writes it: the driver, executors, DuckDB. Picklable.
 
-    `storage` is None for a folder of this machine.
+    `storage` is None for a folder of this machine. `version` is that of the Delta table as it is read, None for the
+    newest.
     """
 
     uri: str
     storage: Storage | None = None
+    version: int | None = None
 
     def __str__(self) -> str:
         return self.uri
+
+    def at(self, version: int) -> TableAddress:
+        """The table as it was."""
+        return replace(self, version=version)
 
     @property
     def name(self) -> str:
@@ -66,7 +72,7 @@ class TableAddress:
         from deltalake.exceptions import DeltaError, TableNotFoundError
 
         try:
-            return DeltaTable(self.uri, storage_options=self.options)
+            return DeltaTable(self.uri, self.version, self.options)
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
@@ -94,10 +100,12 @@ class TableAddress:
 
 @dataclass(frozen=True)
 class Lake:
-    """All tables of a workspace. `uri` is the absolute path of their folder, or its URL."""
+    """All tables of a workspace. `uri` is the absolute path of their folder, or its URL. `version` is that of the one
+    table that is read, None for the newest of each."""
 
     uri: str
     storage: Storage | None = None
+    version: int | None = None
 
     def __str__(self) -> str:
         return self.uri
@@ -106,8 +114,12 @@ class Lake:
     def files(self) -> Files:
         return _files(self.uri, self.storage)
 
+    def at(self, version: int) -> Lake:
+        """For one table, as it was."""
+        return replace(self, version=version)
+
     def table(self, name: str) -> TableAddress:
-        return TableAddress(f"{self.uri}/{name}", self.storage)
+        return TableAddress(f"{self.uri}/{name}", self.storage, self.version)
 
     def folders(self) -> list[str]:
         """Its own folder, and those elsewhere to which tables are links."""

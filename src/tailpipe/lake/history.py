@@ -117,7 +117,8 @@ class _Entry(NamedTuple):
 
 
 def _named_by_entries(address: TableAddress, partition: str) -> list[_Entry]:
-    paths = [path for path in address.paths_in(LOG) if _ENTRY.search(path)]
+    newest = f"{LOG}/{address.version:020d}.json" if address.version is not None else "~"
+    paths = [path for path in address.paths_in(LOG) if _ENTRY.search(path) and path <= newest]
     entries = (_read_entry(address, path) for path in paths)
     return [entry for entry in entries if entry and entry.partition == partition]
 
