@@ -39,3 +39,8 @@ def add_switch(parser: argparse.ArgumentParser, name: str, help: str) -> None:
 
 def add_output(parser: argparse.ArgumentParser, help: str = "how it is printed") -> None:
     parser.add_argument("--output", choices=("text", "json"), default="text", help=help)
+
+
+def add_as_of(parser: argparse.ArgumentParser, what: str, *, is_required: bool = False) -> None:
+    help = f"{what} at this time, such as T-7d, or at this version, a number that tailpipe history tells"
+    parser.add_argument("--as-of", metavar="TIME|VERSION", required=is_required, help=help)

@@ -34,6 +34,16 @@ def asked_times(
     return start, end
 
 
+def asked_past(text: str, now: datetime) -> int | datetime:
+    """`--as-of`: a number is a version. A date means its beginning, as with `--from`."""
+    if text.strip().isascii() and text.strip().isdigit():
+        return int(text)
+    moment = parse_moment(text, now=now)
+    if moment > now:
+        raise UsageError(f"--as-of {text} is in the future.", hint="T-7d means 7 days ago")
+    return moment
+
+
 def whole_window(arguments: argparse.Namespace, now: datetime) -> Window:
     """The same without open ends: what is not said reaches as far as time does."""
     from tailpipe.collect.windows import ALWAYS

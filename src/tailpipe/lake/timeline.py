@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import batched
 from urllib.parse import unquote
 
 from tailpipe.errors import LakeError, UsageError
@@ -68,7 +67,7 @@ def version_at(address: TableAddress, as_of: AsOf) -> int | None:
     if versions[0] == 0:
         return None
     raise LakeError(
-        f"{address.name}: what it held at {_text(as_of)} is no longer known. {_beginning(address, kept)}",
+        f"{address.name}: what it held at {moment_text(as_of)} is no longer known. {_beginning(address, kept)}",
         hint=f"tailpipe history {address.name} lists the versions that there are",
     )
 
@@ -86,10 +85,10 @@ def _known_version(address: TableAddress, kept: Kept, version: int) -> int:
 
 def _beginning(address: TableAddress, kept: Kept) -> str:
     first = kept.openable[0]
-    return f"Its log was vacuumed and begins with version {first} of {_text(read_entry(address, first).at)}."
+    return f"Its log was vacuumed and begins with version {first} of {moment_text(read_entry(address, first).at)}."
 
 
-def _text(moment: datetime) -> str:
+def moment_text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
@@ -110,7 +109,8 @@ def _first_after(address: TableAddress, versions: Sequence[int], moment: datetim
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_after(middle) else (middle, high)
-    for places in batched(range(high - 1, -1, -1), _NEAR):
+    for end in range(high, 0, -_NEAR):
+        places = range(max(end - _NEAR, 0), end)
         times = [entry.at for entry in read_entries(address, [versions[place] for place in places])]
         high = min([high, *(place for place, at in zip(places, times, strict=True) if at > moment)])
         if min(times) <= moment - CLOCK_TOLERANCE:

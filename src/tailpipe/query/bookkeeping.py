@@ -11,8 +11,8 @@ from tailpipe.lake.address import Lake
 
 Columns = tuple[tuple[str, str], ...]
 Chooses = Callable[[str, str], bool]
-# Calls a reader with the name of each table, and joins what it gives.
-OfEach = Callable[[Callable[[str], Iterable[Any]]], Iterable[Any]]
+# Calls a reader with the lake and the name of each table, and joins what it gives.
+OfEach = Callable[[Callable[[Lake, str], Iterable[Any]]], Iterable[Any]]
 
 RUN_COLUMNS: Columns = (
     ("run", "VARCHAR"),
@@ -72,11 +72,11 @@ _STORED = {
 }
 
 
-def runs(lake: Lake, of_each: OfEach, chooses: Chooses) -> pa.Table:
+def runs(of_each: OfEach, chooses: Chooses) -> pa.Table:
     """One row per run and partition, in the order in which they began to commit."""
     from tailpipe.lake.runs import partition_runs
 
-    def read(table: str) -> Iterator[dict[str, Any]]:
+    def read(lake: Lake, table: str) -> Iterator[dict[str, Any]]:
         for run in partition_runs(lake, table):
             if chooses(table, run.partition):
                 yield {"table_name": table, **vars(run)}
@@ -84,14 +84,14 @@ def runs(lake: Lake, of_each: OfEach, chooses: Chooses) -> pa.Table:
     return pa.Table.from_pylist(list(of_each(read)), _schema(RUN_COLUMNS))
 
 
-def artifacts(lake: Lake, of_each: OfEach, chooses: Chooses) -> pa.Table:
-    """One row per artifact that is known now."""
+def artifacts(of_each: OfEach, chooses: Chooses) -> pa.Table:
+    """One row per artifact that is known."""
     from tailpipe.lake.catalog import partition_states
 
     own = [name for name, _ in ARTIFACT_COLUMNS if name not in ("table_name", "partition")]
     stored = list(dict.fromkeys(_STORED.get(name, name) for name in own))
 
-    def read(table: str) -> Iterator[pa.Table]:
+    def read(lake: Lake, table: str) -> Iterator[pa.Table]:
         for partition, state in partition_states(lake, table, partial(chooses, table)).items():
             rows = state.artifacts.select(stored).filter(pa.array(state.artifacts.is_kept))
             yield _artifact_rows(table, partition, rows)

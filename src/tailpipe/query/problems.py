@@ -17,6 +17,7 @@ _MISSING_QUALIFIED = re.compile(r'(?:Table|Values list) "([^"]+)" does not have 
 _CANDIDATES = re.compile(r"Candidate (?:bindings|Entries): ?:?(.+)")
 _SUGGESTION = re.compile(r'Did you mean "([^"]+)"\??')
 _CLOSED = re.compile(r'Cannot access (?:file|directory) "(.+?)" - file system operations are disabled')
+_GONE = re.compile(r'Cannot open file "(.+?)": No such file|URL "?(\S+?)"?[:\s].*\b404\b')
 _RENAMED = {"collections": "tailpipe.runs"}
 _PLACE = re.compile(r"\n\s*(LINE \d+:.*\n.*\^)\s*$", re.S)
 
@@ -47,6 +48,10 @@ def _explain(error_text: str, table_names: Sequence[str]) -> tuple[str, str | No
     if path := _first(_CLOSED, error_text):
         hint = "--allow-external lets SQL read and write what lies outside the lake"
         return f'"{path}" is not in the lake: a query reads the lake and writes nothing.', hint
+    if path := _first(_GONE, error_text):
+        return f'"{path}" is not there any more: it was vacuumed or purged, or deleted by other programs.', (
+            "--as-of a later time, or a window without its rows"
+        )
     suggestion = _first(_SUGGESTION, error_text)
     message = _SUGGESTION.sub("", error_text).strip()
     return message, f'did you mean "{suggestion}"?' if suggestion else None

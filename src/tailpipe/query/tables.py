@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake
@@ -15,46 +15,54 @@ from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
 from tailpipe.tables.table import Table
 from tailpipe.tables.types import duckdb_type
 
+if TYPE_CHECKING:
+    from tailpipe.query.past import Past
+
 
 def find_queryable(
     lake: Lake,
     tables: Mapping[str, Table],
     collected_tables: Iterable[str],
     tell: Callable[[str], None] = lambda warning: None,
+    past: Past | None = None,
 ) -> Queryable:
     """`collected_tables` are shown even while they are empty; other tables only when the lake has them.
 
-    `tell` hears of tables that are damaged when what is known of all tables is read.
+    `tell` hears of tables that are damaged when what is known of all tables is read. In the past, a table has the
+    columns that it had then.
     """
     stored = frozenset(list_tables(lake))
+    if past and past.table:
+        stored, collected_tables = frozenset([past.table]), ()
+    seen = past.lake_of if past else lambda name: lake
 
-    def of_each(read: Callable[[str], Iterable[Any]]) -> Iterator[Any]:
+    def of_each(read: Callable[[Lake, str], Iterable[Any]]) -> Iterator[Any]:
         """A damaged table must not hide what the others have. Raises LakeError where all are."""
         errors: dict[str, LakeError] = {}
         for name in sorted(stored):
             try:
-                yield from tuple(read(name))
+                found = seen(name)
+                yield from tuple(read(found, name)) if found else ()
             except LakeError as error:
-                errors[name] = error
+                errors[name] = past.explained(error, name) if past else error
         if errors and len(errors) == len(stored):
             raise next(iter(errors.values()))
         for name, damage in errors.items():
             tell(f'warning: what is known of table "{name}" is left out: {damage.message}')
 
     def find_table(name: str) -> TableView:
-        uri = lake.table(name).uri if name in stored else None
-        table = tables.get(name)
-        columns = (
-            _declared(table) if table else tuple(stored_columns(lake.table(name)).items()) or _declared(None)
-        )
-        return TableView(name, uri, columns)
+        found = seen(name) if name in stored else None
+        address = (found or lake).table(name)
+        table = tables.get(name) if found is None or past is None else None
+        columns = _declared(table) if table else tuple(stored_columns(address).items()) or _declared(None)
+        return TableView(name, address.uri if found else None, columns, address.version)
 
     books = {
-        "runs": Book(RUN_COLUMNS, partial(runs, lake, of_each)),
-        "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, lake, of_each)),
+        "runs": Book(RUN_COLUMNS, partial(runs, of_each)),
+        "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, of_each)),
     }
     names, warnings = _told_apart(stored.union(collected_tables), tables)
-    return Queryable(names, find_table, lambda: [*of_each(partial(reject_files, lake))], books, warnings)
+    return Queryable(names, find_table, lambda: [*of_each(reject_files)], books, warnings)
 
 
 def _told_apart(names: Iterable[str], configured: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

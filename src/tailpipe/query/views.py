@@ -47,7 +47,8 @@ _STORED_AS_TEXT = re.compile(r"\b(json|inet|interval|uuid|(?<!with )time)\b", re
 
 @dataclass(frozen=True)
 class TableView:
-    """A table to show. `uri` is its Delta table, None while nothing is collected.
+    """A table to show. `uri` is its Delta table, None while nothing is collected; `version` that of it, None for the
+    newest.
 
     `columns` are names with DuckDB types as declared: stored values are cast to them, and declared columns
     that are not stored are null. Stored columns that are not declared show as they are.
@@ -56,6 +57,7 @@ class TableView:
     name: str
     uri: str | None
     columns: tuple[tuple[str, str], ...] = ()
+    version: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,9 +90,9 @@ def create_views(
     Opening a table reads its log, so a lake of fifty tables must not pay for it when one is asked.
     """
     allowed = restriction or Restriction()
-    words = {word.lower() for word in re.findall(r"\w+", sql)}
+    words = _words(sql)
     reaches_all = _REACHES_ALL.search(sql) is not None
-    named = [name for name in queryable.table_names if _is_named(name, words)]
+    named = named_tables(queryable.table_names, sql)
     selects = {name: _closed(name) for name in queryable.table_names}
     opened: list[TableView] = []
     for name in queryable.table_names if reaches_all else named:
@@ -107,7 +109,7 @@ def create_views(
         connection.execute(f"CREATE VIEW {quote_name(name)} AS {select}")
     connection.execute("CREATE SCHEMA tailpipe")
     find_files = queryable.find_reject_files if reaches_all or "rejects" in words else tuple
-    rejects = _or_failing(lambda: _rejects(find_files(), allowed), "rejects" in words)
+    rejects = _or_failing(partial(_readable_rejects, connection, find_files, allowed), "rejects" in words)
     connection.execute(f"CREATE VIEW tailpipe.rejects AS {rejects}")
     for name, book in queryable.books.items():
         is_named = {"tailpipe", name} <= words
@@ -130,8 +132,14 @@ def _or_failing(find: Callable[[], Found], is_named: bool) -> Found | str:
         return _failing(error.message)
 
 
-def _is_named(table: str, words: set[str]) -> bool:
-    return all(word.lower() in words for word in re.findall(r"\w+", table))
+def named_tables(names: Iterable[str], sql: str) -> list[str]:
+    """Those of the tables that the SQL may name."""
+    words = _words(sql)
+    return [name for name in names if _words(name) <= words]
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"\w+", text)}
 
 
 def _extensions(opened: Sequence[TableView], sql: str) -> Iterator[str]:
@@ -149,7 +157,8 @@ def _opened(connection: duckdb.DuckDBPyConnection, view: TableView, restriction:
         return _empty(view.columns)
     # The extension drops letters beyond ASCII from the end of a path.
     path = view.uri if view.uri[-1].isascii() else f"{view.uri}/."
-    scan = f"delta_scan({quote_text(path)})"
+    version = f", version => {view.version}" if view.version is not None else ""
+    scan = f"delta_scan({quote_text(path)}{version})"
     types = _stored_types(connection, view, scan)
     stored = {name.lower(): name for name in types}
     declared = {name.lower(): type_ for name, type_ in view.columns}
@@ -216,6 +225,20 @@ def _failing(message: str) -> str:
 def _empty(columns: Sequence[tuple[str, str]]) -> str:
     types = dict(columns)
     return f"SELECT {', '.join(_column(name, types[name], {}) for name in _in_order(types))} WHERE false"
+
+
+def _readable_rejects(
+    connection: duckdb.DuckDBPyConnection, find_files: Callable[[], Sequence[str]], restriction: Restriction
+) -> str:
+    select = _rejects(find_files(), restriction)
+    try:
+        connection.sql(select)
+    except duckdb.IOException as error:
+        raise LakeError(
+            f"rejects cannot be read: {delta_message(error)}",
+            "files of the past may be vacuumed or purged; those of now belong to the lake, which must be whole",
+        ) from error
+    return select
 
 
 def _rejects(files: Sequence[str], restriction: Restriction) -> str:

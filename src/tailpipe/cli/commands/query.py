@@ -9,12 +9,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from tailpipe.cli.arguments import add_window
+from tailpipe.cli.arguments import add_as_of, add_window
 from tailpipe.cli.diagnostics import log
-from tailpipe.cli.selection import asked_times
-from tailpipe.cli.setup import load_setup
+from tailpipe.cli.selection import asked_past, asked_times
+from tailpipe.cli.setup import Setup, load_setup
 from tailpipe.cli.streams import DRAWN, ESCAPED, write_what_is_lacking
 from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, UsageError
@@ -28,6 +28,9 @@ from tailpipe.query.results import Result, run_script
 from tailpipe.query.tables import find_queryable
 from tailpipe.query.views import create_views
 from tailpipe.suggest import nearest
+
+if TYPE_CHECKING:
+    from tailpipe.query.past import Past
 
 # One value after another is told apart by itself here; other outputs get an empty line between results.
 SELF_DELIMITING = ("json", "jsonl")
@@ -46,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--separator", default=",", metavar="CHARACTER", help="between fields of csv (default ,)")
     begin = "only rows from this time on, such as T-7d"
     add_window(parser, begin, "only rows before this time; a date includes its day")
+    add_as_of(parser, "tables as they were")
     partition = "only rows of these partitions: table.partition or partition, comma-separated, * allowed"
     add("--partition", action="append", default=[], metavar="NAME", help=partition)
     index = "only rows with these values of tp_index, comma-separated, * allowed"
@@ -77,7 +81,10 @@ def _results(
 ) -> Iterator[Result]:
     setup = load_setup(arguments, needs_config=False)
     partitions, workspace = setup.partitions.values(), setup.workspace
-    found = find_queryable(setup.lake, setup.tables, [partition.table for partition in partitions], note)
+    past = _past(arguments, setup, "\n".join(scripts))
+    found = find_queryable(
+        setup.lake, setup.tables, [partition.table for partition in partitions], note, past
+    )
     for warning in found.warnings:
         note(str(warning))
     if arguments.partition:
@@ -93,6 +100,15 @@ def _results(
         for script in scripts:
             log("debug", f"SQL: {script}")
             yield from run_script(connection, script, found.table_names, access)
+
+
+def _past(arguments: argparse.Namespace, setup: Setup, sql: str) -> Past | None:
+    if arguments.as_of is None:
+        return None
+    # Only who looks back pays for what it takes.
+    from tailpipe.query.past import open_past
+
+    return open_past(setup.lake, asked_past(arguments.as_of, setup.now), sql, note)
 
 
 def _writer(name: str) -> Writer:

@@ -1,0 +1,64 @@
+"""The past as a user asks for it: history and --as-of of the installed command."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from installed import APP, Home, line
+
+
+def commits(home: Home, *arguments: str) -> list[dict[str, Any]]:
+    done = home.run("history", "--output", "json", *arguments)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["commits"]
+    return found
+
+
+def counted(home: Home, *arguments: str) -> int:
+    done = home.run("query", "select count(*) as n from app_log", "--output", "json", *arguments)
+    assert done.returncode == 0, done.stderr
+    count: int = json.loads(done.stdout)["rows"][0]["n"]
+    return count
+
+
+def test_the_past_is_listed_and_asked_for(home: Home) -> None:
+    home.configure(APP)
+    home.write("a.log", line("2024-06-01T10:00:00Z") + line("2024-06-02T10:00:00Z", "warn"))
+    home.collect()
+    first = commits(home)[0]
+    home.write("b.log", line("2024-06-03T10:00:00Z"))
+    home.collect()
+    home.run("partition", "delete", "app_log.one", "--from", "2024-06-01", "--to", "2024-06-01", "--force")
+
+    found = commits(home, "app_log.one")
+    assert found[-1]["kind"] == "create table"
+    assert (found[0]["kind"], found[0]["partition"], found[0]["rows_removed"]) == ("delete", "one", 1)
+    assert [each["version"] for each in found] == list(range(len(found) - 1, -1, -1))
+    listed = home.run("history", "app_log", "--limit", "1").stdout.splitlines()
+    assert listed[0].split()[:4] == ["version", "time", "what", "partition"]
+    assert len(listed) == 2
+    assert "partition delete" in listed[1]
+
+    assert counted(home) == 2
+    assert counted(home, "--as-of", found[1]["at"]) == 3
+    assert counted(home, "--as-of", first["at"]) == 2
+    assert counted(home, "--as-of", str(first["version"]), "--from", "2024-06-02") == 1
+    assert counted(home, "--as-of", first["at"], "--partition", "two") == 0
+
+
+def test_what_cannot_be_asked_is_told(home: Home) -> None:
+    home.configure(APP)
+    home.write("a.log", line("2024-06-01T10:00:00Z"))
+    home.collect()
+    for as_of, code, told in (
+        ("2199-01-01", 2, "--as-of 2199-01-01 is in the future."),
+        ("99", 2, "app_log has no version 99: its newest is"),
+        ("yesterday", 2, '"yesterday" is not a point in time.'),
+        ("2020-01-01", 0, "warning: app_log did not exist at 2020-01-01 00:00:00 UTC, so it is empty"),
+    ):
+        done = home.run("query", "select * from app_log", "--as-of", as_of)
+        assert (done.returncode, told in done.stderr) == (code, True), done.stderr
+    unknown = home.run("history", "ap_log")
+    assert unknown.returncode == 2
+    assert 'did you mean "app_log"?' in unknown.stderr
