@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lakes import FolderLake, StoredLake
+
 COMMAND = str(Path(sys.executable).with_name("tailpipe"))
 APP_TABLE = """
 table "app_log" {
@@ -25,8 +27,11 @@ APP = APP_TABLE + 'partition "app_log" "one" { source "file" { paths = ["LOGS"] 
 
 @dataclass(frozen=True)
 class Home:
+    """`elsewhere` is where its lake is, if it is not in the home itself."""
+
     folder: Path
     environment: Mapping[str, str] = field(default_factory=lambda: {"TAILPIPE_ENGINE": "sail"})
+    elsewhere: StoredLake | None = None
 
     @property
     def logs(self) -> Path:
@@ -34,7 +39,12 @@ class Home:
 
     @property
     def data(self) -> Path:
+        assert self.elsewhere is None
         return self.folder / "install" / "data" / "default"
+
+    @property
+    def lake(self) -> StoredLake:
+        return self.elsewhere or FolderLake(self.data)
 
     def write(self, name: str, content: str | bytes) -> Path:
         path = self.logs / name
@@ -45,8 +55,15 @@ class Home:
     def configure(self, text: str) -> Path:
         path = self.folder / "install" / "config" / "main.tpc"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace("LOGS", str(self.logs)))
+        path.write_text(self._with_place(text.replace("LOGS", str(self.logs))))
         return path
+
+    def _with_place(self, text: str) -> str:
+        if self.elsewhere is None:
+            return text
+        block = 'workspace "default" {'
+        text = text if block in text else f"{text}{block} }}\n"
+        return text.replace(block, f'{block}\n  data_dir = "{self.elsewhere.uri}"\n')
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
         standard = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -82,10 +99,10 @@ class Home:
         kept = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith("TAILPIPE_") and name != "RUST_LOG"
+            if not name.startswith(("TAILPIPE_", "AWS_")) and name != "RUST_LOG"
         }
         own = {"HOME": str(self.folder), "TAILPIPE_INSTALL_DIR": str(self.folder / "install")}
-        return {**kept, **own, **self.environment}
+        return {**kept, **own, **self.lake.environment, **self.environment}
 
 
 def line(at: str, level: str = "info", size: object = 1) -> str:

@@ -60,10 +60,10 @@ def coverage(home: Home) -> dict[str, str]:
 
 def rows(home: Home, *columns: str, version: int | None = None) -> list[tuple[Any, ...]]:
     """What a snapshot of the table holds; the newest unless told."""
-    location = home.data / TABLE
-    if not (location / "_delta_log" / f"{0:020d}.json").exists():
+    delta = home.lake.delta(TABLE, version)
+    if delta is None:
         return []
-    table = DeltaTable(str(location), version=version).to_pyarrow_table(columns=list(columns))
+    table = delta.to_pyarrow_table(columns=list(columns))
     return sorted(zip(*(table.column(name).to_pylist() for name in columns), strict=True))
 
 
@@ -78,17 +78,22 @@ def levels(home: Home) -> Counter[str]:
 
 def files(home: Home, day: str) -> set[str]:
     """Data files of a day that are visible now."""
-    return {uri for uri in DeltaTable(str(home.data / TABLE)).file_uris() if f"tp_date={day}/" in uri}
+    return {uri for uri in _delta(home).file_uris() if f"tp_date={day}/" in uri}
 
 
 def last_version(home: Home) -> int:
-    return DeltaTable(str(home.data / TABLE)).version()
+    return _delta(home).version()
+
+
+def _delta(home: Home) -> DeltaTable:
+    delta = home.lake.delta(TABLE)
+    assert delta
+    return delta
 
 
 def actions(home: Home, version: int) -> Counter[str]:
     """What one commit did to the files of days: `add 2024-06-01`, `remove 2024-06-01`."""
-    log = home.data / TABLE / "_delta_log" / f"{version:020d}.json"
-    entries = [json.loads(text) for text in log.read_text().splitlines()]
+    entries = home.lake.entry(TABLE, version)
     return Counter(
         f"{kind} {entry[kind]['partitionValues']['tp_date']}"
         for entry in entries

@@ -7,6 +7,7 @@ import re
 import shutil
 import time
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -32,6 +33,8 @@ from stories import (
 )
 
 from installed import APP, APP_TABLE, Home, line
+from lakes import BucketLake
+from object_store import ObjectStore
 
 BROKEN_GZIP = b"\x1f\x8b\x08\x00broken"
 FROM_JUNE = ("--from", JUNE[0])
@@ -39,18 +42,20 @@ ENGINES = ["sail", pytest.param("spark", marks=pytest.mark.slow)]
 MEGABYTES_PER_FILE = 20
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path)
+@pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.slow)])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+    """The rules are the same wherever the lake is."""
+    if request.param == "folder":
+        return Home(tmp_path)
+    store: ObjectStore = request.getfixturevalue("object_store")
+    return Home(tmp_path, elsewhere=BucketLake(store, store.new_uri()))
 
 
-def june_home(folder: Path) -> Home:
+def in_june(home: Home) -> None:
     """Three days of one, two and three rows."""
-    home = Home(folder)
     home.configure(DATED)
     for number, day in enumerate(JUNE, 1):
         home.write(f"{day}.jsonl", day_lines(day, number))
-    return home
 
 
 def test_rule_01_window_of_a_first_collection_is_thirty_days_or_the_lookback(home: Home) -> None:
@@ -98,7 +103,7 @@ def test_rule_01_window_before_now_in_every_unit(home: Home) -> None:
 
 
 def test_rule_02_order_newest_first_then_oldest_first(home: Home) -> None:
-    home = june_home(home.folder)
+    in_june(home)
     assert finished_units(home.run("collect", *FROM_JUNE)) == list(reversed(JUNE))
     more = ["2024-05-30", "2024-06-04", "2024-06-05"]
     for day in more:
@@ -148,7 +153,7 @@ def test_rule_03_atomic_unit_of_all_sources(tmp_path: Path, engine: str) -> None
 
 def test_rule_03_atomic_unit_that_fails_after_its_day_was_collected(home: Home) -> None:
     """A file that came later broke the day: it is tried again, though an earlier run had found the day complete."""
-    home = june_home(home.folder)
+    in_june(home)
     collect(home, *FROM_JUNE)
     home.write(f"{JUNE[1]}-late.jsonl", BROKEN_GZIP)
     collect(home, *FROM_JUNE, code=1)
@@ -159,7 +164,7 @@ def test_rule_03_atomic_unit_that_fails_after_its_day_was_collected(home: Home) 
 
 
 def test_rule_04_exactly_once_when_run_again(home: Home) -> None:
-    home = june_home(home.folder)
+    in_june(home)
     collect(home, *FROM_JUNE)
     once = rows(home, "tp_id")
     assert len(once) == 6
@@ -192,13 +197,12 @@ def test_rule_04_exactly_once_when_the_window_widens(tmp_path: Path) -> None:
 
 def test_rule_04_exactly_once_after_kill_minus_nine(home: Home) -> None:
     """Killed as soon as its first day is visible: the others are not there by halves, and come with the next run."""
-    home = june_home(home.folder)
+    in_june(home)
     for number in range(5, 30):
         home.write(f"2024-06-{number:02d}.jsonl", day_lines(f"2024-06-{number:02d}", 2))
     process = home.start("collect", *FROM_JUNE, "--progress=false")
-    first_commit = home.data / "app_log" / "_delta_log" / f"{1:020d}.json"
     deadline = time.monotonic() + 120
-    while not first_commit.exists() and time.monotonic() < deadline:
+    while not home.lake.has_entry("app_log", 1) and time.monotonic() < deadline:
         time.sleep(0.001)
     process.kill()
     process.communicate()
@@ -212,7 +216,7 @@ def test_rule_04_exactly_once_after_kill_minus_nine(home: Home) -> None:
 
 
 def test_rule_04_exactly_once_overwrite_replaces_a_window_in_one_commit_a_day(home: Home) -> None:
-    home = june_home(home.folder)
+    in_june(home)
     collect(home, *FROM_JUNE)
     others = files(home, JUNE[0]) | files(home, JUNE[2])
     before = last_version(home)
@@ -376,7 +380,7 @@ def test_rule_07_rejects_are_counted_kept_and_retried(tmp_path: Path, engine: st
 
 
 def test_rule_09_explain_why_nothing_was_stored(home: Home) -> None:
-    home = june_home(home.folder)
+    in_june(home)
     notes = home.write("notes.txt", "no log")
     collect(home, "--from", JUNE[2])
     nothing = home.run("collect", "--from", JUNE[2])
@@ -430,23 +434,23 @@ def test_rule_09_no_day_is_called_complete_of_which_rows_are_missing(home: Home)
 
 
 def test_rule_09_explain_before_it_is_done(home: Home) -> None:
-    home = june_home(home.folder)
+    in_june(home)
     plan = home.run("collect", *FROM_JUNE, "--dry-run")
     assert "starting" not in plan.stderr
     sizes = [(home.logs / f"{day}.jsonl").stat().st_size for day in JUNE]
     for day, size in zip(JUNE, sizes, strict=True):
         assert re.search(rf"^ +{day} +1 artifact +{size} B$", plan.stdout, re.M)
     assert f"3 units, 3 artifacts, {sum(sizes)} B" in plan.stdout
-    assert not home.data.exists()
+    assert home.lake.paths() == []
 
 
 def test_rule_10_bounded_memory(home: Home) -> None:
     """Four times the logs take hardly more memory: what a task holds is full long before the smaller ones end."""
-    home.configure(DATED + 'workspace "default" { cores = 1 }\n')
     content = noise(MEGABYTES_PER_FILE)
     peaks = []
     for count in (3, 12):
-        shutil.rmtree(home.data, ignore_errors=True)
+        home = replace(home, elsewhere=home.lake.new())
+        home.configure(DATED + 'workspace "default" { cores = 1 }\n')
         for number in range(count):
             home.write(f"{JUNE[0]}-{number}.jsonl", content)
         peaks.append(peak_memory(home.start("collect", *FROM_JUNE, "--progress=false")))
