@@ -14,7 +14,17 @@ from installed import APP, Home, line
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "tailpipe"
 ROOMS = {path.name for path in SOURCE.iterdir() if path.is_dir() and path.name != "__pycache__"}
-SHARED = {"arrow", "errors", "partition_names", "records", "scratch", "suggest", "times", "__init__"}
+SHARED = {
+    "arrow",
+    "aws_credentials",
+    "errors",
+    "partition_names",
+    "records",
+    "scratch",
+    "suggest",
+    "times",
+    "__init__",
+}
 
 
 def allowed_imports() -> dict[str, set[str]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tailpipe.errors import ConfigError, Problem, UsageError
 
 FILE_SUFFIX = ".tpc"
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _EXAMPLE = """a file such as main.tpc there could hold
   partition "nginx_access_log" "web" {
     source "file" {
@@ -49,12 +49,11 @@ def install_directory(environment: Mapping[str, str]) -> Path:
 
 def path_problem(text: str) -> tuple[str, str] | None:
     """Why a text cannot name a folder of this machine, and what to write instead."""
-    scheme = _SCHEME.match(text)
+    scheme = SCHEME.match(text)
     if scheme and scheme[1].lower() == "file":
         return f'is a URL, not a path: "{text}"', f"write {text[scheme.end() :] or '/…'}"
     if scheme:
-        message = f'is a place that tables cannot live in yet: "{text}"'
-        return message, "name a folder of this machine, such as /var/lib/tailpipe"
+        return f'is not a folder of this machine: "{text}"', "name one, such as /var/lib/tailpipe"
     if not text.strip():
         return "is empty", "name a folder, or leave it out for the default"
     if "\0" in text:

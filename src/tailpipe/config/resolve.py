@@ -78,7 +78,7 @@ def resolve(
     top_level = sources.top_level(blocks["source"])
     found_tables = read_tables(blocks["table"], format_reader, catalog.table_names)
     partitions = PartitionReader(sources, top_level, found_tables, reader).read(partition_blocks)
-    workspaces = read_workspaces(settings["workspace"], reader)
+    workspaces = read_workspaces(settings["workspace"], connections, reader)
     check_plugins(settings["plugin"], reader)
     scope.compute_all()
 

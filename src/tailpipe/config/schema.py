@@ -12,7 +12,7 @@ STRINGS, STRING_MAP = "list(string)", "map(string)"
 
 @dataclass(frozen=True)
 class Argument:
-    """One `name = value` that a block takes. `type` is one of the constants above."""
+    """One `name = value` that a block takes. `type` is one of the constants above; `needs` is given with it."""
 
     name: str
     type: str = STRING
@@ -21,6 +21,7 @@ class Argument:
     description: str = ""
     choices: tuple[str, ...] = ()
     is_secret: bool = False
+    needs: str | None = None
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,13 @@ LOG_LEVELS = ("trace", "debug", "info", "warn", "error", LOG_OFF)
 
 @dataclass(frozen=True)
 class ConnectionConfig:
+    """`arguments` may hold secrets, so whoever prints it does not see them."""
+
     type: str
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
     position: Position | None = None
+    argument_positions: Mapping[str, Position] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,7 @@ class WorkspaceConfig:
 
     name: str = DEFAULT_WORKSPACE
     data_dir: str | None = None
+    connection: ConnectionConfig | None = None
     engine: str | None = None
     master: str | None = None
     remote: str | None = None

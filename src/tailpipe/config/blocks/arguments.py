@@ -123,6 +123,7 @@ class BlockReader:
                 else:
                     failed.add(entry.name)
         missing = self._require(values.keys() | failed, schema, owner, position)
+        self._require_company(positions, values.keys() | failed, schema, owner)
         return Arguments(values, positions, frozenset(failed), missing)
 
     def _require(
@@ -134,6 +135,14 @@ class BlockReader:
             hint = argument.description or f"add `{argument.name} = …`"
             self.report.error(position, f'{owner} needs the argument "{argument.name}"', hint)
         return frozenset(argument.name for argument in missing)
+
+    def _require_company(
+        self, written: Mapping[str, Position], given: Collection[str], schema: BlockSchema, owner: str
+    ) -> None:
+        for argument in schema.arguments:
+            if argument.name in written and argument.needs and argument.needs not in given:
+                message = f'argument "{argument.name}" of {owner} needs the argument "{argument.needs}"'
+                self.report.error(written[argument.name], message, f"add `{argument.needs} = …`")
 
     def _refuse_name(self, name: str, position: Position, schema: BlockSchema, owner: str) -> None:
         known = [argument.name for argument in schema.arguments]

@@ -35,8 +35,8 @@ def read_connections(
             refuse_claimed("connection", type_, block.labels[0].position, catalog, reader.report)
             schema = BlockSchema((*types[type_].arguments, *_UNUSED))
             arguments = reader.arguments(block, schema, f'connection "{type_}"')
-            values, _ = arguments.without([argument.name for argument in _UNUSED])
-            connections[type_, name] = ConnectionConfig(type_, name, values, block.position)
+            values, positions = arguments.without([argument.name for argument in _UNUSED])
+            connections[type_, name] = ConnectionConfig(type_, name, values, block.position, positions)
     for type_ in types:
         connections.setdefault((type_, IMPLICIT_NAME), ConnectionConfig(type_, IMPLICIT_NAME))
     return connections

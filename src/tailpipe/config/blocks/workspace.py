@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader
+from tailpipe.config.blocks.bucket_connection import bucket_connection
+from tailpipe.config.blocks.connection import Connections, connection_of
 from tailpipe.config.blocks.limits import LIMITS, read_limits
-from tailpipe.config.directories import path_problem
+from tailpipe.config.data_dir import data_dir_problem
 from tailpipe.config.language.kinds import BlockReference, kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.report import Report
@@ -33,6 +35,7 @@ WORKSPACE = BlockSchema(
     (
         Argument("base", ANY),
         Argument("data_dir"),
+        Argument("connection", ANY),
         Argument("engine", choices=ENGINES),
         Argument("master"),
         Argument("remote"),
@@ -49,17 +52,18 @@ PLUGIN = BlockSchema((Argument("source"), Argument("version"), Argument("memory_
 
 
 def read_workspaces(
-    blocks: Mapping[tuple[str, ...], Block], reader: BlockReader
+    blocks: Mapping[tuple[str, ...], Block], connections: Connections, reader: BlockReader
 ) -> dict[str, WorkspaceConfig]:
     workspaces: dict[str, WorkspaceConfig] = {}
     for (name,) in blocks:
-        _read(name, blocks, workspaces, (), reader)
+        _read(name, blocks, connections, workspaces, (), reader)
     return workspaces
 
 
 def _read(
     name: str,
     blocks: Mapping[tuple[str, ...], Block],
+    connections: Connections,
     workspaces: dict[str, WorkspaceConfig],
     users: tuple[str, ...],
     reader: BlockReader,
@@ -68,14 +72,16 @@ def _read(
     if name in workspaces:
         return
     with reader.report.reading("workspace", (name,)):
-        own, base, position = _workspace(name, blocks[name,], reader)
+        own, base, places = _workspace(name, blocks[name,], connections, reader)
         workspaces[name] = own
         if base in (*users, name):
-            reader.report.error(position, f'workspace "{name}" is based on itself', "remove `base`")
+            reader.report.error(places["base"], f'workspace "{name}" is based on itself', "remove `base`")
         elif base is not None:
-            _read(base, blocks, workspaces, (*users, name), reader)
+            _read(base, blocks, connections, workspaces, (*users, name), reader)
             reader.report.use("workspace", (base,))
-            workspaces[name] = _with_base(own, workspaces[base])
+            own = _with_base(own, workspaces[base])
+        connection = bucket_connection(own, places.get("connection"), connections, reader.report)
+        workspaces[name] = replace(own, connection=connection)
 
 
 def _with_base(own: WorkspaceConfig, base: WorkspaceConfig) -> WorkspaceConfig:
@@ -94,7 +100,10 @@ def _base(arguments: Arguments, report: Report) -> str | None:
     return None
 
 
-def _workspace(name: str, block: Block, reader: BlockReader) -> tuple[WorkspaceConfig, str | None, Position]:
+def _workspace(
+    name: str, block: Block, connections: Connections, reader: BlockReader
+) -> tuple[WorkspaceConfig, str | None, Mapping[str, Position]]:
+    """The workspace, its base, and where its arguments stand."""
     owner = f'workspace "{name}"'
     arguments = reader.arguments(block, WORKSPACE, owner)
     limits = read_limits(arguments, owner, reader.report)
@@ -102,9 +111,16 @@ def _workspace(name: str, block: Block, reader: BlockReader) -> tuple[WorkspaceC
     values, _ = arguments.without((*(argument.name for argument in _UNUSED), *_LEAST, "base"))
     _check_data_dir(arguments, owner, reader.report)
     log_level = _log_level(arguments, owner, reader.report)
-    options: dict[str, Any] = {**values, **numbers, **limits, "log_level": log_level}
+    connection = connection_of(arguments, connections, reader.report)
+    options: dict[str, Any] = {
+        **values,
+        **numbers,
+        **limits,
+        "log_level": log_level,
+        "connection": connection,
+    }
     workspace = WorkspaceConfig(name=name, **options, position=block.position)
-    return workspace, _base(arguments, reader.report), arguments.positions.get("base", block.position)
+    return workspace, _base(arguments, reader.report), arguments.positions
 
 
 def _whole(name: str, arguments: Arguments, owner: str, report: Report) -> int | None:
@@ -129,7 +145,7 @@ def _log_level(arguments: Arguments, owner: str, report: Report) -> str | None:
 
 def _check_data_dir(arguments: Arguments, owner: str, report: Report) -> None:
     value = arguments.get("data_dir")
-    found = None if value is None else path_problem(value)
+    found = None if value is None else data_dir_problem(value)
     if found:
         report.error(arguments.positions["data_dir"], f'argument "data_dir" of {owner} {found[0]}', found[1])
 
