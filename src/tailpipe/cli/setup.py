@@ -14,13 +14,16 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 
+from tailpipe.aws_credentials import AwsConnection
 from tailpipe.cli.diagnostics import log, log_level, start_log
 from tailpipe.cli.terminal import note
 from tailpipe.config import config_directories, load
+from tailpipe.config.data_dir import bucket_uri, is_bucket
 from tailpipe.config.directories import expanded, install_directory
 from tailpipe.config.values import DEFAULT_WORKSPACE, Config, PartitionConfig, WorkspaceConfig
 from tailpipe.errors import ConfigError, Problem, UsageError
 from tailpipe.lake.address import Lake
+from tailpipe.lake.storage import Storage
 from tailpipe.plugins.registry import Registry, known_tables, load_registry
 from tailpipe.suggest import did_you_mean
 from tailpipe.tables.table import Table
@@ -66,12 +69,15 @@ class Setup:
     @cached_property
     def lake(self) -> Lake:
         found = _lake_of(self.workspace, os.environ)
-        log("info", f"tables are in {found.uri}")
+        log("info", f"tables are in {found}")
         return found
 
 
 def _lake_of(workspace: WorkspaceConfig, environment: Mapping[str, str]) -> Lake:
     """A relative path starts at the working folder."""
+    if workspace.data_dir and is_bucket(workspace.data_dir):
+        said = workspace.connection.arguments if workspace.connection else {}
+        return Lake(bucket_uri(workspace.data_dir), Storage(AwsConnection.of(said)))
     if workspace.data_dir:
         path = expanded(workspace.data_dir, environment).absolute()
     else:

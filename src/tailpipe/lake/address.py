@@ -15,7 +15,8 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.files import Files, FolderFiles
 from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
-from tailpipe.lake.storage import Storage
+from tailpipe.lake.storage import Storage, bucket_of
+from tailpipe.lake.store_errors import store_hint
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class TableAddress:
     @property
     def options(self) -> dict[str, str] | None:
         """For the Delta library."""
-        return self.storage.options() if self.storage else None
+        return self.storage.options(bucket_of(self.uri)[0]) if self.storage else None
 
     def resolved(self) -> TableAddress:
         """For executors: with credentials as they are now."""
@@ -81,7 +82,8 @@ class TableAddress:
     def unreadable(self, error: Exception, what: str = "the Delta log") -> LakeError:
         return LakeError(
             f"{self}: {what} cannot be read: {delta_message(error)}",
-            hint="check that the folder is whole and readable; other programs must not write into it",
+            hint=store_hint(error)
+            or "check that the folder is whole and readable; other programs must not write into it",
         )
 
     def paths_in(self, folder: str) -> list[str]:
@@ -93,6 +95,10 @@ class TableAddress:
 
     def discard(self, paths: Iterable[str]) -> None:
         """Deletes files that no commit names. One that cannot be deleted is invisible anyway."""
+        if self.storage:
+            with contextlib.suppress(OSError, LakeError):
+                self.files.delete(paths)
+            return
         for path in paths:
             with contextlib.suppress(OSError):
                 self.files.delete([path])
@@ -122,7 +128,9 @@ class Lake:
         return TableAddress(f"{self.uri}/{name}", self.storage, self.version)
 
     def folders(self) -> list[str]:
-        """Its own folder, and those elsewhere to which tables are links."""
+        """Its own folder, and those elsewhere to which tables are links. A bucket has no links."""
+        if self.storage:
+            return [self.uri]
         try:
             with os.scandir(self.uri) as entries:
                 return [self.uri, *(entry.path for entry in entries if entry.is_symlink())]

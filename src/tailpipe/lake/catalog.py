@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
+from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake, TableAddress
+from tailpipe.lake.delta_errors import delta_message
+from tailpipe.lake.paths import PARTITION_COLUMNS
+from tailpipe.lake.store_errors import store_hint
 from tailpipe.partition_names import Key
 
 if TYPE_CHECKING:
     from tailpipe.lake.state import PartitionState
 
+Found = TypeVar("Found")
+
+_PARTITION = f"{PARTITION_COLUMNS[0]}="
+_MOST_REQUESTS = 32
+
 
 def list_tables(lake: Lake) -> list[str]:
     """Folders that begin with a dot are none: a deleted table may wait there to be removed."""
-    if not os.path.isdir(lake.uri):
-        return []
-    return sorted(
-        name
-        for name in os.listdir(lake.uri)
-        if not name.startswith(".") and _is_text(name) and lake.table(name).is_table()
-    )
+    try:
+        names = [name for name in lake.files.children("") if not name.startswith(".") and _is_text(name)]
+        return [name for name, is_table in zip(names, _each(_is_table(lake), names), strict=True) if is_table]
+    except OSError as error:
+        raise LakeError(
+            f"{lake}: the tables cannot be listed: {delta_message(error)}", store_hint(error)
+        ) from error
+
+
+def _is_table(lake: Lake) -> Callable[[str], bool]:
+    return lambda name: lake.table(name).is_table()
+
+
+def _each(call: Callable[[str], Found], names: Sequence[str]) -> list[Found]:
+    """Results in the order of the names. Each may be a request to a store, so they are sent side by side."""
+    if len(names) < 2:
+        return list(map(call, names))
+    with ThreadPoolExecutor(min(len(names), _MOST_REQUESTS)) as pool:
+        return list(pool.map(call, names))
 
 
 def _is_text(name: str) -> bool:
@@ -33,10 +53,13 @@ def _is_text(name: str) -> bool:
 
 def stored_partitions(lake: Lake) -> list[Key]:
     """Every partition that has a folder in the lake."""
+    names = list_tables(lake)
+    found = _each(lambda name: lake.table(name).paths_in(""), names)
     return [
-        (name, unquote(folder.name.partition("=")[2]))
-        for name in list_tables(lake)
-        for folder in Path(lake.table(name).uri).glob("tp_partition=*")
+        (name, unquote(folder.removeprefix(_PARTITION)))
+        for name, folders in zip(names, found, strict=True)
+        for folder in folders
+        if folder.startswith(_PARTITION)
     ]
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 
+from tailpipe.lake.store_errors import store_problem
+
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _TRACE = re.compile(r"^\s+0: ", re.MULTILINE)
 
 
 def delta_message(error: BaseException) -> str:
-    """Without colours and traces, causes on one line."""
+    """Without colours and traces, causes on one line; what an object store answered in our words."""
+    problem = store_problem(error)
+    if problem is not None:
+        return problem.message
     text = _TRACE.split(_COLOUR.sub("", str(error)))[0]
     causes = (line.strip().removeprefix("↳").strip() for line in text.splitlines())
     return ": ".join(cause for cause in causes if cause) or type(error).__name__

@@ -23,10 +23,12 @@ from tailpipe.lake.evolution import Evolution, TypeConflict, as_in, evolve
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.history import application, state_at, version_of
 from tailpipe.lake.paths import LOG, PARTITION_COLUMNS
-from tailpipe.lake.presence import Identity, identity, staying
+from tailpipe.lake.presence import Identity, identity, is_replaced, staying
 from tailpipe.lake.removal import LiveFile, add_action, are_live, live_files, remove_action
 from tailpipe.lake.rewriting import Rewriting, refused, rewrite_files
 from tailpipe.lake.state import PartitionState
+from tailpipe.lake.store_errors import store_hint
+from tailpipe.lake.table_deletion import remove_late_entries
 from tailpipe.lake.transaction import Change, Transaction, until_committed
 
 # Each commit reads all entries since the last checkpoint, twice: with 25 between checkpoints it takes half of what the
@@ -210,6 +212,10 @@ class TableLog:
                 raise (
                     conflict if isinstance(error, CommitFailedError) else self._failed(what, error)
                 ) from error
+        if self.address.storage:
+            if self._is_taken_back(mark, before):
+                raise conflict
+            return
         with suppress(LakeError, OSError):
             self._sync_entry(self._find_entry(mark, before, what))
 
@@ -218,6 +224,16 @@ class TableLog:
         if path is not None:
             self.address.files.sync(path)
             self.address.files.sync(LOG)
+
+    def _is_taken_back(self, mark: str, before: int) -> bool:
+        """Nobody waits for a commit to an object store: an entry must not outlive the table it belongs to."""
+        with suppress(LakeError, OSError):
+            if is_replaced(self.address, self._identity):
+                files, first = self.address.files, f"{LOG}/{before + 1:020d}"
+                late = [path for path in files.children(LOG) if path >= first and path.endswith(".json")]
+                files.delete([path for path in late if mark.encode() in files.read(path)])
+                return True
+        return False
 
     def _find_entry(self, mark: str, before: int, what: str) -> str | None:
         """The entry with the mark, among those after a version."""
@@ -241,6 +257,8 @@ class TableLog:
         from deltalake.exceptions import DeltaError
 
         try:
+            if self.address.storage:
+                remove_late_entries(self.address)
             DeltaTable.create(
                 self.address.uri,
                 Schema.from_arrow(self._schema),
@@ -307,7 +325,8 @@ class TableLog:
     def _failed(self, what: str, error: Exception) -> LakeError:
         return LakeError(
             f"{self.address}: {what} failed: {delta_message(error)}. Nothing of it is visible.",
-            hint="check that the folder can be written and the disk has room, then collect again",
+            hint=store_hint(error)
+            or "check that the folder can be written and the disk has room, then collect again",
         )
 
     def _conflict(self, partition: str, what: str = "collected") -> ConflictError:

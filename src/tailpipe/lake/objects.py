@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tailpipe.lake.files import FileEntry, Files
+from tailpipe.lake.store_errors import store_error
 
 # The least that a part of an upload may have. Every open file holds so much.
 _PART_BYTES = 5 << 20
@@ -196,15 +197,15 @@ class _Writer:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Errors of the library as those that files of a disk raise."""
+    """Errors of the library as those that files of a disk raise. Its own texts may hold names of keys."""
     from obstore.exceptions import AlreadyExistsError, BaseError
 
     try:
         yield
-    except AlreadyExistsError as error:
-        raise FileExistsError(str(error)) from error
-    except BaseError as error:
-        raise OSError(str(error)) from error
+    except AlreadyExistsError:
+        raise FileExistsError("there is an object of this name") from None
+    except (BaseError, FileNotFoundError) as error:
+        raise store_error(error) from None
 
 
 def _entry(found: Mapping[str, Any]) -> FileEntry:

@@ -1,7 +1,8 @@
 """A table's folder goes while others may write into it: who commits holds it, who deletes it waits for them.
 
 What is held is the folder of all tables, with a lock that the system lets go when a process dies. Where a file system
-has no such locks, nothing is held.
+has no such locks, nothing is held. An object store has none either: there, who committed looks whether the table is
+still the same, and else takes its entry back.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tailpipe.lake.address import Lake, TableAddress
-from tailpipe.lake.paths import FIRST_ENTRY
+from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
 
 Identity = str
 
@@ -27,9 +28,20 @@ def identity(address: TableAddress) -> Identity | None:
     return str(delta.metadata().id) if delta is not None else None
 
 
+def is_replaced(address: TableAddress, known: Identity | None) -> bool:
+    """Whether the table was deleted since it had this identity. A log that was shortened has another one too."""
+    entry = address.files.entry(FIRST_ENTRY)
+    if entry is None:
+        return address.files.entry(LAST_CHECKPOINT) is None
+    return entry.identity != known
+
+
 @contextmanager
 def staying(address: TableAddress) -> Iterator[None]:
     """While it lasts, nobody deletes a table beside this one or this one itself."""
+    if address.storage:
+        yield
+        return
     with _locked(os.path.dirname(address.uri), fcntl.LOCK_SH):
         yield
 

@@ -1,35 +1,45 @@
-"""A table goes as a whole: its folder gets another name in one step, and what is under that name is removed.
+"""A table goes as a whole: in one step it is no table any more, then its files are removed.
 
-Whoever commits is waited for; whoever comes later finds no table and begins a new one. A crash after the first step
-leaves a folder that nobody takes for a table; the next deletion or collection removes it.
+A folder gets another name; whoever commits is waited for. In a bucket the beginning of the log goes, and a mark beside
+the tables says which files follow: those that are older. Whoever comes later finds no table and begins a new one. A
+crash after the first step leaves what nobody takes for a table; the next deletion or collection removes it.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import time
 import uuid
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from tailpipe.errors import LakeError
-from tailpipe.lake.address import Lake
+from tailpipe.lake.address import Lake, TableAddress
+from tailpipe.lake.delta_errors import delta_message
+from tailpipe.lake.files import FileEntry, Files
+from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT, LOG
 from tailpipe.lake.presence import leaving
+from tailpipe.lake.store_errors import store_hint
 
 _REMOVED = ".deleted-"
+# Stores tell times in whole seconds: files of the next second are of those who came later.
+_CLOCK_SECONDS = 1.0
+_AT_ONCE = 1000
+# Without any of them there is no table.
+_BEGINNINGS = (LAST_CHECKPOINT, FIRST_ENTRY)
 
 
 def delete_table(lake: Lake, table: str) -> None:
     address = lake.table(table)
     try:
-        with leaving(lake):
-            os.rename(address.uri, lake.table(f"{_REMOVED}{uuid.uuid4().hex}").uri)
+        left = _delete_objects(lake.files, table) if lake.storage else _delete_folder(lake, table)
     except OSError as error:
         raise LakeError(
-            f"{address}: the table cannot be deleted: {error.strerror or error}. It is as it was.",
-            hint="check that the folder it lies in can be written",
+            f"{address}: the table cannot be deleted: {error.strerror or delta_message(error)}. It is as it was.",
+            hint=store_hint(error) or "check that the folder it lies in can be written",
         ) from error
-    left = remove_deleted(lake)
     if left:
         raise LakeError(
             f"{address}: the table is deleted, but files of it cannot be removed from {left[0]}",
@@ -37,11 +47,71 @@ def delete_table(lake: Lake, table: str) -> None:
         )
 
 
-def remove_deleted(lake: Lake) -> list[Path]:
+def remove_deleted(lake: Lake) -> list[str]:
     """Removes what deleted tables left; returns what could not be."""
-    left: list[Path] = []
+    if lake.storage:
+        marks = [path for path in lake.files.children("") if path.startswith(_REMOVED)]
+        return [mark for mark in marks if not _is_finished(lake.files, mark)]
+    left: list[str] = []
     for folder in Path(lake.uri).glob(f"{_REMOVED}*"):
         with suppress(OSError):
             os.unlink(folder) if folder.is_symlink() else shutil.rmtree(folder)
-        left += [folder] if os.path.lexists(folder) else []
+        left += [str(folder)] if os.path.lexists(folder) else []
     return left
+
+
+def remove_late_entries(address: TableAddress) -> None:
+    """Of a table that was deleted, for whoever makes one in its place: a commit may have come later, and died."""
+    entries = [entry.path for entry in address.files.walk(LOG)]
+    if entries and not address.is_table():
+        address.files.delete(entries)
+
+
+def _delete_folder(lake: Lake, table: str) -> list[str]:
+    with leaving(lake):
+        os.rename(lake.table(table).uri, lake.table(f"{_REMOVED}{uuid.uuid4().hex}").uri)
+    return remove_deleted(lake)
+
+
+def _delete_objects(files: Files, table: str) -> list[str]:
+    mark = f"{_REMOVED}{uuid.uuid4().hex}"
+    files.write_new(mark, table.encode())
+    begun = files.entry(mark)
+    time.sleep(_CLOCK_SECONDS)
+    try:
+        for path in _BEGINNINGS:
+            files.delete([f"{table}/{path}"])
+    except OSError:
+        with suppress(OSError):
+            files.delete([mark])
+        raise
+    return [] if begun and _is_removed(files, table, begun) else [table]
+
+
+def _is_finished(files: Files, mark: str) -> bool:
+    """A table that still begins as it did when the mark was made was not deleted: the mark alone goes."""
+    try:
+        begun = files.entry(mark)
+        table = files.read(mark).decode()
+        beginnings = [files.entry(f"{table}/{path}") for path in _BEGINNINGS]
+        if begun is None or any(found and found.modified_at <= begun.modified_at for found in beginnings):
+            files.delete([mark])
+            return True
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return _is_removed(files, table, begun)
+
+
+def _is_removed(files: Files, table: str, begun: FileEntry) -> bool:
+    """The log goes first: who opens the table meanwhile is to find none, rather than one without its files."""
+    try:
+        for folder in (f"{table}/{LOG}", table):
+            older = (entry.path for entry in files.walk(folder) if entry.modified_at <= begun.modified_at)
+            while part := list(islice(older, _AT_ONCE)):
+                files.delete(part)
+        files.delete([begun.path])
+    except OSError:
+        return False
+    return True

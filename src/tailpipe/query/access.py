@@ -7,6 +7,7 @@ looked at too, before any of them runs. Where what lies outside is allowed, that
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from tailpipe.query.sql_tokens import Token, tokens_of
 FLAG = "--allow-external"
 
 # What may stand before a path: file:///…, file://localhost/…, duckdb:/…
+_OBJECT = re.compile(r"s3[an]?:/+", re.I)
 _SCHEME = re.compile(r"(?:\w+:)*(?://localhost(?=/))?")
 
 
@@ -37,7 +39,7 @@ class Access:
         """Closes all files to SQL but those of the lake; its tables may be links to folders elsewhere."""
         if self.is_external:
             return
-        folders = {self.lake.uri, *map(os.path.realpath, self.lake.folders())}
+        folders = {f"{self.lake}/"} if self.lake.storage else {self.lake.uri, *self._real_folders()}
         connection.execute("SET python_enable_replacements = false")
         # Written out: DuckDB loads pandas to look at the types of parameters, which takes longer than a query.
         listed = ", ".join(map(quote_text, sorted(folders)))
@@ -68,6 +70,9 @@ class Access:
             self.check(connection, _inner(kind, tokens, text))
         elif kind == "SET":
             self._check_setting(tokens)
+        elif _is_about_secrets(kind, tokens):
+            if not self.is_external:
+                raise self._refusal(f"{_verb(tokens)} SECRET is")
         elif kind in STATEMENTS:
             return
         elif not self.is_external:
@@ -116,12 +121,16 @@ class Access:
                 )
 
     def _is_in_lake(self, path: str) -> bool:
+        if self.lake.storage:
+            return _object_path(path).startswith(f"{_object_path(self.lake.uri)}/")
         plain = os.path.expanduser(_SCHEME.sub("", path, count=1).replace("///", "/"))
         if "\0" in plain:
             return False
         real = os.path.realpath(plain)
-        folders = map(os.path.realpath, self.lake.folders())
-        return any(os.path.commonpath([folder, real]) == folder for folder in folders)
+        return any(os.path.commonpath([folder, real]) == folder for folder in self._real_folders())
+
+    def _real_folders(self) -> list[str]:
+        return list(map(os.path.realpath, self.lake.folders()))
 
     @property
     def _denied(self) -> frozenset[str]:
@@ -135,8 +144,22 @@ class Access:
         return QueryError(f"{subject} not allowed: a query reads the lake and writes nothing.", hint)
 
 
+def _object_path(path: str) -> str:
+    """One spelling of the address of an object; empty for what is none."""
+    found = _OBJECT.match(path)
+    return posixpath.normpath(f"{path[found.end() :]}/.") if found else ""
+
+
 def _verb(tokens: Sequence[Token]) -> str:
     return tokens[0].name.upper() if tokens else "this statement"
+
+
+def _is_about_secrets(kind: str, tokens: Sequence[Token]) -> bool:
+    """CREATE [OR REPLACE] [PERSISTENT] SECRET, DROP [PERSISTENT] SECRET."""
+    names = [token.name for token in tokens[:6]]
+    while names[1:] and names[1] in ("or", "replace", "persistent", "temporary", "temp"):
+        del names[1]
+    return kind in ("CREATE", "DROP") and names[1:2] == ["secret"]
 
 
 def _inner(kind: str, tokens: Sequence[Token], text: str) -> str:

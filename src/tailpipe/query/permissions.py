@@ -63,9 +63,10 @@ FILE_SETTINGS = frozenset(
 )
 
 # Functions that write files without asking which may be written, that turn such writing on, or that read memory by
-# address. write_blob and copy_dir come with the Delta extension.
+# address, or name keys. write_blob and copy_dir come with the Delta extension.
 NEVER = frozenset(
     (
+        "duckdb_secrets",
         "write_blob",
         "copy_dir",
         "write_log",

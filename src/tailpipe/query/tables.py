@@ -10,6 +10,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables, reject_files, stored_columns
 from tailpipe.query.bookkeeping import ARTIFACT_COLUMNS, RUN_COLUMNS, artifacts, runs
+from tailpipe.query.bucket import open_bucket
 from tailpipe.query.views import Book, Queryable, TableView
 from tailpipe.tables.standard import TP_COLUMNS, TP_NAMES
 from tailpipe.tables.table import Table
@@ -62,7 +63,14 @@ def find_queryable(
         "artifacts": Book(ARTIFACT_COLUMNS, partial(artifacts, of_each)),
     }
     names, warnings = _told_apart(stored.union(collected_tables), tables)
-    return Queryable(names, find_table, lambda: [*of_each(reject_files)], books, warnings)
+    return Queryable(
+        names,
+        find_table,
+        find_reject_files=lambda: [*of_each(reject_files)],
+        open_lake=lambda connection: open_bucket(connection, lake),
+        books=books,
+        warnings=warnings,
+    )
 
 
 def _told_apart(names: Iterable[str], configured: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -12,6 +12,7 @@ import duckdb
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.delta_errors import delta_message
+from tailpipe.lake.store_errors import store_hint
 from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.restriction import Restriction
 from tailpipe.tables.type_change import merged_type
@@ -75,6 +76,7 @@ class Queryable:
     table_names: tuple[str, ...]
     find_table: Callable[[str], TableView]
     find_reject_files: Callable[[], Sequence[str]] = tuple
+    open_lake: Callable[[duckdb.DuckDBPyConnection], None] = lambda connection: None
     books: Mapping[str, Book] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -103,6 +105,8 @@ def create_views(
             opened.append(found)
     for extension in _extensions(opened, sql):
         load_extension(connection, extension)
+    if reaches_all or "rejects" in words or any(view.uri is not None for view in opened):
+        queryable.open_lake(connection)
     for view in opened:
         selects[view.name] = _or_failing(partial(_opened, connection, view, allowed), view.name in named)
     for name, select in selects.items():
@@ -196,7 +200,7 @@ def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
     except duckdb.Error as error:
         raise LakeError(
             f'table "{view.name}" cannot be read at {view.uri}: {delta_message(error)}',
-            "check that the folder is whole and readable",
+            store_hint(error) or "check that the folder is whole and readable",
         ) from error
 
 

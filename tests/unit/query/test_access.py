@@ -69,6 +69,7 @@ def run(opened: tuple[duckdb.DuckDBPyConnection, Access], lake: Path, script: st
         "values (1)",
         "pivot (select 1 as k, 2 as v) on k using sum(v)",
         "begin; select 1; commit",
+        "create temp table secret(a int); drop table secret; create or replace view secret as select 1; from secret",
         "select 'enable_logging(' as query, 1 as copy",
         "show tables; describe select 1; summarize select 1; pragma version",
         "create temp table t as select 1; from query_table('t')",
@@ -100,6 +101,15 @@ def test_what_stays_in_the_session_is_allowed(
         "export database 'LAKE/new'",
         "attach 'LAKE/new.db'",
         "attach ':memory:' as m",
+        "create secret (type s3, key_id 'a', secret 'b')",
+        "create /* table */ or replace secret s (type s3)",
+        'create temporary "SECRET" if not exists s (type s3)',
+        "create or replace persistent secret s in local_file (type s3)",
+        "drop secret tailpipe_lake",
+        "drop persistent secret if exists tailpipe_lake from local_file",
+        "explain analyze drop secret tailpipe_lake",
+        "from duckdb_secrets()",
+        "from duckdb_secrets(redact = false)",
         "install httpfs",
         "load httpfs",
         "update extensions",
@@ -250,7 +260,7 @@ READERS = """
     duckdb_constraints duckdb_coordinate_systems duckdb_databases duckdb_dependencies duckdb_extensions
     duckdb_external_file_cache duckdb_functions duckdb_indexes duckdb_keywords duckdb_log_contexts duckdb_logs
     duckdb_logs_parsed duckdb_memory duckdb_optimizers duckdb_prepared_statements duckdb_profiling_settings
-    duckdb_schemas duckdb_secret_types duckdb_secrets duckdb_sequences duckdb_settings duckdb_table_sample
+    duckdb_schemas duckdb_secret_types duckdb_sequences duckdb_settings duckdb_table_sample
     duckdb_tables duckdb_temporary_files duckdb_types duckdb_variables duckdb_views force_checkpoint generate_series
     glob histogram histogram_values icu_calendar_names json_each json_tree parquet_bloom_probe parquet_file_metadata
     parquet_full_metadata parquet_kv_metadata parquet_metadata parquet_scan parquet_schema pg_timezone_names
