@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
@@ -80,12 +80,21 @@ class TableLog:
             self._versions[key] = version_of(self._delta, partition)
         return self._versions[key]
 
-    def live_files(self, partition: str) -> list[LiveFile]:
-        """Data files that are visible now."""
+    def live_files(self, partition: str | None = None, days: Iterable[str] | None = None) -> list[LiveFile]:
+        """Data files that are visible now: of one partition or of all, of some days or of all."""
         if self._delta is None:
             return []
         self._delta.update_incremental()
-        return live_files(self._delta, partition)
+        return live_files(self._delta, partition, days)
+
+    def are_live(self, files: Sequence[LiveFile]) -> bool:
+        """Whether all of them are visible now."""
+        self.refresh()
+        return self._delta is not None and are_live(self._delta, files)
+
+    def stored_schema(self) -> pa.Schema:
+        """That of the table as this process last saw it."""
+        return pa.schema(self._delta.schema().to_arrow())
 
     def transaction(self, version: int) -> Transaction:
         """Begins on the version of a partition's state."""
@@ -298,7 +307,7 @@ class TableLog:
         return self._change_schema()[0] if evolution.is_changed else evolution.schema
 
     def _evolution(self, is_forced: bool = False) -> Evolution:
-        stored = pa.schema(self._delta.schema().to_arrow())
+        stored = self.stored_schema()
         evolution = evolve(stored, self._schema, is_forced=is_forced)
         if (evolution.conflicts or evolution.converted) and not live_files(self._delta):
             return evolve(stored, self._schema, is_empty=True)
