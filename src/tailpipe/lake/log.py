@@ -64,6 +64,11 @@ class TableLog:
         self._delta = self.address.opened()
         self._versions.clear()
 
+    @property
+    def delta(self) -> Any:
+        """The table as it was when this process last looked; None where there is none."""
+        return self._delta
+
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
         return state_at(self.address, partition, self.version(partition))
@@ -204,6 +209,23 @@ class TableLog:
                 list(PARTITION_COLUMNS),
                 partition_filters=None if evolution.converted else [("tp_partition", "=", _NO_PARTITION)],
                 commit_properties=CommitProperties(custom_metadata=told, max_commit_retries=0),
+            ),
+            ConflictError(f"{self.address.name} was changed by another process meanwhile"),
+        )
+
+    def append_mark(self, kind: str, application: str, version: int) -> None:
+        """An entry that changes nothing but the version of an application transaction."""
+        from deltalake import CommitProperties, Transaction
+
+        told = {"tailpipe.kind": kind, "tailpipe.run": uuid.uuid4().hex}
+        properties = CommitProperties(
+            custom_metadata=told, app_transactions=[Transaction(application, version)]
+        )
+        self._append(
+            kind,
+            told["tailpipe.run"],
+            lambda: self._delta.create_write_transaction(
+                [], "append", self._delta.schema(), list(PARTITION_COLUMNS), commit_properties=properties
             ),
             ConflictError(f"{self.address.name} was changed by another process meanwhile"),
         )
