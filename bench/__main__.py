@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from bench import days, histories, report
+from bench import buckets, days, histories, report
 from bench.cases import Case, all_cases
 from bench.contenders import DUCKDB, Result, run
 from bench.data import prepared
@@ -20,7 +20,7 @@ from bench.measure import CommandFailed
 
 KNOWN = "known-artifacts"
 MILLION = "million-artifacts"
-USUAL = (*all_cases(1, 1), KNOWN, days.NAME, histories.NAME)
+USUAL = (*all_cases(1, 1), KNOWN, days.NAME, histories.NAME, buckets.NAME)
 NAMES = (*USUAL, MILLION)
 
 
@@ -50,6 +50,9 @@ def _measure(name: str, options: argparse.Namespace) -> list[str]:
         return _print(days.report(options.data, options.engines, options.days))
     if name == histories.NAME:
         return _print(histories.report(options.commits))
+    if name == buckets.NAME:
+        case = all_cases(options.size_mb, options.lines)["nginx"]
+        return _print(buckets.report(options.data, case, options.engines[-1], options.files))
     return _compare(all_cases(options.size_mb, options.lines)[name], options)
 
 

@@ -51,14 +51,21 @@ class Known:
             for name, layout in LAYOUTS.items():
                 site = Site(Path(scratch) / name)
                 site.folder.mkdir()
-                site.configure(partition("nginx_access_log", logs, layout))
-                commits = remember(site, self.days)
-                run = self._run(site)
+                commits = self._remember(site, logs, layout)
+                run = self.run(site)
                 ratio, peak = run.cpu_seconds / walk.cpu_seconds, run.peak_bytes / 1e6
                 facts = (f"{ratio:.1f}", f"{self.files:,}", f"{commits:,}", f"{peak:,.0f}")
                 yield table.row([name, f"{run.seconds:.2f}", f"{run.cpu_seconds:.2f}", *facts])
 
-    def _run(self, site: Site) -> Measurement:
+    def remember(self, site: Site, root: Path) -> None:
+        """Makes files with dates in their paths, and a lake that knows them."""
+        self._remember(site, self._prepared(root / f"{self.name}-{self.files}"), LAYOUTS["dated"])
+
+    def _remember(self, site: Site, logs: Path, layout: str | None) -> int:
+        site.configure(partition("nginx_access_log", logs, layout))
+        return remember(site, self.days)
+
+    def run(self, site: Site) -> Measurement:
         """Raises CommandFailed where a file is not known again, or an engine was started."""
         measurement, said = site.collect("spark", self.days)
         (told,) = said["partitions"]

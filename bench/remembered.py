@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from bench.command import Site
+from tailpipe.aws_credentials import AwsConnection
 from tailpipe.cli.progress import make_watcher
 from tailpipe.collect.outcome import PartitionOutcome, UnitDone
 from tailpipe.collect.plan import PartitionPlan, Unit
@@ -21,6 +22,7 @@ from tailpipe.config.values import WorkspaceConfig
 from tailpipe.engine.settings import engine_settings
 from tailpipe.lake.address import Lake
 from tailpipe.lake.facts import RowsFact
+from tailpipe.lake.storage import Storage
 from tailpipe.lake.transaction import Change
 from tailpipe.plugins.registry import load_registry
 from tailpipe.records import Reading
@@ -41,7 +43,7 @@ def remember(site: Site, days: Sequence[date]) -> int:
         engine = engine_settings(WorkspaceConfig(), {}, "sail")
         collection = Collection(
             targets=[target],
-            lake=Lake(str(site.data_dir)),
+            lake=_lake(site),
             asked=asked,
             engine=engine,
             now=now,
@@ -61,6 +63,15 @@ def remember(site: Site, days: Sequence[date]) -> int:
         log
     )
     return len(plan.units)
+
+
+def _lake(site: Site) -> Lake:
+    if site.data_uri is None:
+        return Lake(site.lake)
+    words = ("access_key_id", "secret_access_key", "region", "endpoint_url")
+    key, secret, region, endpoint = (site.environment[f"AWS_{word.upper()}"] for word in words)
+    said = {"access_key": key, "secret_key": secret, "region": region, "endpoint_url": endpoint}
+    return Lake(site.lake, Storage(AwsConnection.of({**said, "s3_force_path_style": True})))
 
 
 def _change(plan: PartitionPlan, tally: UnitTally) -> Change:
