@@ -52,17 +52,18 @@ def _serve(request: dict[str, Any]) -> dict[str, Any]:
     child = os.fork()
     if child == 0:
         _run(request)
-    status = _wait(child, request.get("kill_after_seconds"), request["timeout_seconds"])
+    status = _wait(child, request)
     return {"code": os.waitstatus_to_exitcode(status), "seconds": time.monotonic() - started}
 
 
-def _wait(child: int, kill_after_seconds: float | None, timeout_seconds: float) -> int:
-    deadline = time.monotonic() + (kill_after_seconds if kill_after_seconds is not None else timeout_seconds)
+def _wait(child: int, request: dict[str, Any]) -> int:
+    killed_after, sign = request["kill_after_seconds"], request["kill_sign"]
+    deadline = time.monotonic() + (request["timeout_seconds"] if killed_after is None else killed_after)
     while True:
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             return status
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or (sign and os.path.exists(sign)):
             os.kill(child, signal.SIGKILL)
             return os.waitpid(child, 0)[1]
         time.sleep(LOOK_SECONDS)

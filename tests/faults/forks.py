@@ -60,8 +60,10 @@ class Forks:
         *arguments: str,
         incident: Incident | None = None,
         kill_after_seconds: float | None = None,
+        kill_sign: Path | None = None,
         clock_shift_days: int = 0,
     ) -> Ended:
+        """It is killed after a while, or as soon as there is a file that is the sign."""
         request = {
             "folder": str(home.folder),
             "logs": str(home.logs.resolve()),
@@ -70,6 +72,7 @@ class Forks:
             "incident": json.dumps(asdict(incident)) if incident else None,
             "clock_shift_days": clock_shift_days,
             "kill_after_seconds": kill_after_seconds,
+            "kill_sign": str(kill_sign) if kill_sign else None,
             "timeout_seconds": TIMEOUT_SECONDS,
         }
         (home.folder / "steps.json").unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from scenarios import Scenario
 from steps import AFTER, BEFORE, Point
 
 from installed import Home
+from lakes import StoredLake
 
 # All that a user can see, without the moments at which it was made.
 EVERYTHING = """
@@ -44,9 +45,9 @@ class Stage:
         return self.scenario.command
 
 
-def make_stage(forks: Forks, folder: Path, scenario: Scenario) -> Stage:
+def make_stage(forks: Forks, folder: Path, scenario: Scenario, elsewhere: StoredLake | None = None) -> Stage:
     folder.mkdir(parents=True)
-    home = Home(folder)
+    home = Home(folder, elsewhere=elsewhere)
     home.logs.mkdir()
     scenario.prepare(home, lambda *arguments: forks.run(home, *arguments).done())
     copy = copy_home(home, folder / "clean")
@@ -59,7 +60,12 @@ def copy_home(home: Home, folder: Path) -> Home:
     """The lake and the configuration as they are; the logs stay where they lie, for their places are in the rows."""
     shutil.copytree(home.folder / "install", folder / "install")
     (folder / "logs").symlink_to(home.logs)
-    return Home(folder)
+    copy = Home(folder, elsewhere=home.elsewhere and home.elsewhere.copy())
+    if home.elsewhere and copy.elsewhere:
+        configuration = folder / "install" / "config" / "main.tpc"
+        told = configuration.read_text()
+        configuration.write_text(told.replace(home.elsewhere.uri, copy.elsewhere.uri))
+    return copy
 
 
 def visible(forks: Forks, home: Home) -> Visible:

@@ -8,8 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
-from urllib.parse import unquote
 
 import msgspec
 
@@ -21,7 +19,6 @@ _ENTRY = re.compile(r"/([0-9]{20})\.json$")
 _CHECKPOINT = re.compile(r"/([0-9]{20})\.checkpoint\.[^/]*$")
 # Entries are small: what they cost in an object store is the way there and back.
 _AT_ONCE = 32
-_AHEAD = 8 * _AT_ONCE
 
 
 class FileAction(msgspec.Struct, frozen=True):
@@ -44,12 +41,6 @@ class CommitInfo(msgspec.Struct, frozen=True):
     partition: str | None = msgspec.field(name="tailpipe.partition", default=None)
     kind: str | None = msgspec.field(name="tailpipe.kind", default=None)
     unit: str | None = msgspec.field(name="tailpipe.unit", default=None)
-    manifest: str | None = msgspec.field(name="tailpipe.manifest", default=None)
-
-
-class ApplicationTransaction(msgspec.Struct, frozen=True):
-    application: str = msgspec.field(name="appId")
-    version: int
 
 
 class _Stats(msgspec.Struct, frozen=True):
@@ -60,7 +51,6 @@ class _Line(msgspec.Struct, frozen=True):
     info: CommitInfo | None = msgspec.field(name="commitInfo", default=None)
     add: FileAction | None = None
     remove: FileAction | None = None
-    transaction: ApplicationTransaction | None = msgspec.field(name="txn", default=None)
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode
@@ -74,12 +64,6 @@ class Entry:
     info: CommitInfo
     added: tuple[FileAction, ...] = ()
     removed: tuple[FileAction, ...] = ()
-    transactions: tuple[ApplicationTransaction, ...] = ()
-
-    @property
-    def paths(self) -> list[str]:
-        """Of data files that come or go, as they are called below the table; in the log they are URLs."""
-        return [unquote(action.path) for action in (*self.added, *self.removed)]
 
 
 @dataclass(frozen=True)
@@ -110,26 +94,13 @@ def _versions(paths: Iterable[str], pattern: re.Pattern[str]) -> list[int]:
 
 
 def read_entries(address: TableAddress, versions: Iterable[int]) -> Iterator[Entry]:
-    """In the order of the versions, many at once, and no more of them ahead than that."""
-    left = iter(versions)
+    """In the order of the versions, many at once."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        while some := list(islice(left, _AHEAD)):
-            yield from pool.map(partial(read_entry, address), some)
-
-
-def entries_after(address: TableAddress, version: int) -> Iterator[Entry]:
-    """Those of commits that came since, oldest first."""
-    while address.files.entry(entry_path(version + 1)) is not None:
-        version += 1
-        yield read_entry(address, version)
-
-
-def entry_path(version: int) -> str:
-    return f"{LOG}/{version:020d}.json"
+        yield from pool.map(partial(read_entry, address), versions)
 
 
 def read_entry(address: TableAddress, version: int) -> Entry:
-    path = entry_path(version)
+    path = f"{LOG}/{version:020d}.json"
     try:
         lines = [_decode_line(line) for line in address.files.read(path).splitlines() if line]
     except (OSError, msgspec.DecodeError) as error:
@@ -141,7 +112,6 @@ def read_entry(address: TableAddress, version: int) -> Entry:
         info,
         tuple(line.add for line in lines if line.add),
         tuple(line.remove for line in lines if line.remove),
-        tuple(line.transaction for line in lines if line.transaction),
     )
 
 

@@ -177,10 +177,29 @@ class _Writer:
         with _told():
             if self._upload is not None:
                 self._upload.close()
+            elif self._is_new:
+                self._create(bytes(self._buffer))
             else:
-                self._store.put(
-                    self._path, bytes(self._buffer), mode="create" if self._is_new else "overwrite"
-                )
+                self._store.put(self._path, bytes(self._buffer))
+
+    def _create(self, content: bytes) -> None:
+        """The library sends a request again whose answer was lost: then the object that is there already is ours.
+
+        None is there where the store refuses two requests for a name that come at once.
+        """
+        from obstore.exceptions import AlreadyExistsError
+
+        try:
+            self._store.put(self._path, content, mode="create")
+        except AlreadyExistsError:
+            try:
+                found = bytes(self._store.get(self._path).bytes())
+            except FileNotFoundError:
+                found = None
+            if found is None:
+                self._store.put(self._path, content, mode="create")
+            elif found != content:
+                raise
 
     def tell(self) -> int:
         return self._at

@@ -52,9 +52,10 @@ class StoreError(OSError):
 def store_error(error: BaseException) -> OSError:
     """The same error as files of a disk raise it. Only the message of the library is lost, not its cause."""
     text = str(error).partition("\n\nDebug source")[0]
-    problem = _problem(text)
-    if problem is None and isinstance(error, FileNotFoundError):
+    code = _CODE.search(text)
+    if isinstance(error, FileNotFoundError) and not (code and code[1] in _BY_CODE):
         return FileNotFoundError(_BODY.sub("", text))
+    problem = _problem(text)
     return StoreError(problem or StoreProblem(_BODY.sub("", text)))
 
 
