@@ -9,6 +9,7 @@ from enum import Enum
 
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.plan import Unit
+from tailpipe.lake.compaction import Compaction
 from tailpipe.records import RowCounts
 from tailpipe.times import Window
 
@@ -81,12 +82,21 @@ def unlisted(listings: Iterable[Listing]) -> Iterator[UnitFailed]:
 
 
 @dataclass(frozen=True)
+class Upkeep:
+    """What was done for the partition's files after its collection. Problems are told, and fail nothing."""
+
+    compaction: Compaction = field(default_factory=Compaction)
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PartitionOutcome:
     name: str
     window: Window
     listings: tuple[Listing, ...]
     done: tuple[UnitDone, ...] = ()
     failed: tuple[UnitFailed, ...] = ()
+    upkeep: Upkeep = field(default_factory=Upkeep)
 
     @property
     def rows(self) -> RowCounts:

@@ -16,6 +16,7 @@ from tailpipe.collect.plan import PartitionPlan
 from tailpipe.collect.run_report import Ending
 from tailpipe.collect.runner import Prepared, Run, Runner, joined
 from tailpipe.collect.target import Target
+from tailpipe.collect.upkeep import Collected, keep_up
 from tailpipe.collect.windows import DEFAULT_LATENESS, DEFAULT_LOOKBACK, AskedWindow, Horizons, wanted_windows
 from tailpipe.config.values import WorkspaceConfig
 from tailpipe.errors import LakeError, UsageError, told
@@ -42,7 +43,7 @@ def plan_partition(
 
 @dataclass(kw_only=True)
 class Collection(Run):
-    """One `collect`: of which window, and whether what is stored is read again.
+    """One `collect`: of which window, whether what is stored is read again, and whether small files are merged.
 
     The workspace speaks for partitions that say nothing.
     """
@@ -50,6 +51,7 @@ class Collection(Run):
     asked: AskedWindow
     workspace: WorkspaceConfig = field(default_factory=WorkspaceConfig)
     is_overwrite: bool = False
+    is_compacting: bool = True
 
     def plan(self) -> tuple[list[PartitionPlan], RunOutcome]:
         """Lists sources and compares with the lake; starts no engine. Partitions that cannot be planned are told in
@@ -100,6 +102,7 @@ class Collection(Run):
             assert runner.outcome is not None
             failed = (*unlisted(plan.listings), *runner.outcome.failed)
             outcome = self._leave_report(runner, plan, replace(runner.outcome, failed=failed))
+            outcome = self._kept_up(target, outcome)
         except Exception as error:
             if error is runner.engine_error:
                 raise
@@ -109,6 +112,10 @@ class Collection(Run):
                 self._report_broken_off(runner, target, outcome)
         self.watcher.partition_finished(outcome)
         return outcome
+
+    def _kept_up(self, target: Target, outcome: PartitionOutcome) -> PartitionOutcome:
+        collected = Collected(self.lake, target, outcome, self.watcher, self.is_compacting)
+        return replace(outcome, upkeep=keep_up(collected))
 
     def _prepare(self, target: Target) -> Prepared:
         plan = self.plan_target(target)

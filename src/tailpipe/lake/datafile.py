@@ -17,6 +17,9 @@ from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import encodings
 from tailpipe.lake.facts import FileFact
 
+# Of rows as Arrow has them in memory.
+ROW_GROUP_MAX_BYTES = 64 * 1024 * 1024
+
 
 @dataclass
 class DataFile:

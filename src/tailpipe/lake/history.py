@@ -23,13 +23,23 @@ from tailpipe.lake.manifest_file import Manifest, read_manifest
 from tailpipe.lake.paths import LOG, MANIFESTS, manifest_path, partition_in
 from tailpipe.lake.state import PartitionState, fold
 
+# The kind of a commit that is made for its snapshot alone.
+SNAPSHOT = "snapshot"
 _RANDOM_BITS = 20
 _SNAPSHOT = "-snapshot"
 _ENTRY = re.compile(r"/[0-9]{20}\.json$")
 
 
+_APPLICATION = "tailpipe/"
+
+
 def application(partition: str) -> str:
-    return f"tailpipe/{partition}"
+    return f"{_APPLICATION}{partition}"
+
+
+def partition_of(application: str) -> str | None:
+    """None for an application that is not a partition."""
+    return application.removeprefix(_APPLICATION) if application.startswith(_APPLICATION) else None
 
 
 def version_of(delta: Any, partition: str) -> int:
@@ -66,16 +76,18 @@ def recent_names(address: TableAddress, partition: str, version: int) -> tuple[s
 
 
 def all_names(address: TableAddress, partition: str, version: int) -> tuple[str, ...]:
-    """Manifests of all commits, oldest first, without snapshots."""
+    """Manifests of all commits of which a vacuum left any, oldest first, without snapshots."""
     if is_of_before(version):
+        there = _names_there(address, partition)
         named = _named_by_entries(address, partition)
-        return tuple(entry.name for entry in named if not entry.is_snapshot)
-    found: list[str] = []
-    names = recent_names(address, partition, version)
-    while names:
-        found[:0] = [name for name in names if not name.endswith(_SNAPSHOT)]
-        names = _names_before(address, partition, names[0]) if names[0].endswith(_SNAPSHOT) else ()
-    return tuple(found)
+        return tuple(entry.name for entry in named if not entry.is_snapshot and entry.name in there)
+    found = names = recent_names(address, partition, version)
+    there = _names_there(address, partition) if names and names[0].endswith(_SNAPSHOT) else frozenset()
+    while names and names[0].endswith(_SNAPSHOT):
+        before = _names_before(address, partition, names[0])
+        names = tuple(name for name in before if name in there)
+        found = (*names, *found)
+    return tuple(name for name in found if not name.endswith(_SNAPSHOT))
 
 
 def read_manifests(address: TableAddress, partition: str, names: Iterable[str]) -> Iterator[Manifest]:
@@ -90,7 +102,12 @@ def state_at(address: TableAddress, partition: str, version: int) -> PartitionSt
 def partition_versions(address: TableAddress) -> dict[str, int]:
     """Of every partition of which something is committed. The log is opened once for all."""
     delta = address.opened()
-    names = [_partition_in(address, folder) for folder in address.paths_in(MANIFESTS)] if delta else []
+    return versions_in(address, delta) if delta else {}
+
+
+def versions_in(address: TableAddress, delta: Any) -> dict[str, int]:
+    """The same at the version at which the table was opened."""
+    names = [_partition_in(address, folder) for folder in address.paths_in(MANIFESTS)]
     versions = {name: version_of(delta, name) for name in names if name is not None}
     return {name: version for name, version in sorted(versions.items()) if version}
 
@@ -102,6 +119,13 @@ def _partition_in(address: TableAddress, folder: str) -> str | None:
         with suppress(LakeError):
             return read_manifest(address, path).header.partition
     return name
+
+
+def _names_there(address: TableAddress, partition: str) -> frozenset[str]:
+    """Manifests for which a snapshot stands may have been vacuumed."""
+    folder = manifest_path(partition, "").rpartition("/")[0]
+    paths = address.paths_in(folder)
+    return frozenset(path.rpartition("/")[2].removesuffix(".parquet") for path in paths)
 
 
 def _names_before(address: TableAddress, partition: str, name: str) -> tuple[str, ...]:

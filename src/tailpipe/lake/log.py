@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
@@ -64,6 +64,11 @@ class TableLog:
         self._delta = self.address.opened()
         self._versions.clear()
 
+    @property
+    def delta(self) -> Any:
+        """The table as it was when this process last looked; None where there is none."""
+        return self._delta
+
     def state(self, partition: str) -> PartitionState:
         """What the log says now; later commits of this process build on it."""
         return state_at(self.address, partition, self.version(partition))
@@ -80,12 +85,21 @@ class TableLog:
             self._versions[key] = version_of(self._delta, partition)
         return self._versions[key]
 
-    def live_files(self, partition: str) -> list[LiveFile]:
-        """Data files that are visible now."""
+    def live_files(self, partition: str | None = None, days: Iterable[str] | None = None) -> list[LiveFile]:
+        """Data files that are visible now: of one partition or of all, of some days or of all."""
         if self._delta is None:
             return []
         self._delta.update_incremental()
-        return live_files(self._delta, partition)
+        return live_files(self._delta, partition, days)
+
+    def are_live(self, files: Sequence[LiveFile]) -> bool:
+        """Whether all of them are visible now."""
+        self.refresh()
+        return self._delta is not None and are_live(self._delta, files)
+
+    def stored_schema(self) -> pa.Schema:
+        """That of the table as this process last saw it."""
+        return pa.schema(self._delta.schema().to_arrow())
 
     def transaction(self, version: int) -> Transaction:
         """Begins on the version of a partition's state."""
@@ -199,6 +213,23 @@ class TableLog:
             ConflictError(f"{self.address.name} was changed by another process meanwhile"),
         )
 
+    def append_mark(self, kind: str, application: str, version: int) -> None:
+        """An entry that changes nothing but the version of an application transaction."""
+        from deltalake import CommitProperties, Transaction
+
+        told = {"tailpipe.kind": kind, "tailpipe.run": uuid.uuid4().hex}
+        properties = CommitProperties(
+            custom_metadata=told, app_transactions=[Transaction(application, version)]
+        )
+        self._append(
+            kind,
+            told["tailpipe.run"],
+            lambda: self._delta.create_write_transaction(
+                [], "append", self._delta.schema(), list(PARTITION_COLUMNS), commit_properties=properties
+            ),
+            ConflictError(f"{self.address.name} was changed by another process meanwhile"),
+        )
+
     def _append(self, what: str, mark: str, commit: Callable[[], None], conflict: ConflictError) -> None:
         """Commits an entry that has the mark, and tells conflict, failure and unknown outcome apart."""
         from deltalake.exceptions import CommitFailedError, DeltaError
@@ -298,7 +329,7 @@ class TableLog:
         return self._change_schema()[0] if evolution.is_changed else evolution.schema
 
     def _evolution(self, is_forced: bool = False) -> Evolution:
-        stored = pa.schema(self._delta.schema().to_arrow())
+        stored = self.stored_schema()
         evolution = evolve(stored, self._schema, is_forced=is_forced)
         if (evolution.conflicts or evolution.converted) and not live_files(self._delta):
             return evolve(stored, self._schema, is_empty=True)

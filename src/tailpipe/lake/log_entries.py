@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
+from urllib.parse import unquote
 
 import msgspec
 
@@ -19,6 +21,7 @@ _ENTRY = re.compile(r"/([0-9]{20})\.json$")
 _CHECKPOINT = re.compile(r"/([0-9]{20})\.checkpoint\.[^/]*$")
 # Entries are small: what they cost in an object store is the way there and back.
 _AT_ONCE = 32
+_AHEAD = 8 * _AT_ONCE
 
 
 class FileAction(msgspec.Struct, frozen=True):
@@ -41,6 +44,12 @@ class CommitInfo(msgspec.Struct, frozen=True):
     partition: str | None = msgspec.field(name="tailpipe.partition", default=None)
     kind: str | None = msgspec.field(name="tailpipe.kind", default=None)
     unit: str | None = msgspec.field(name="tailpipe.unit", default=None)
+    manifest: str | None = msgspec.field(name="tailpipe.manifest", default=None)
+
+
+class ApplicationTransaction(msgspec.Struct, frozen=True):
+    application: str = msgspec.field(name="appId")
+    version: int
 
 
 class _Stats(msgspec.Struct, frozen=True):
@@ -51,6 +60,7 @@ class _Line(msgspec.Struct, frozen=True):
     info: CommitInfo | None = msgspec.field(name="commitInfo", default=None)
     add: FileAction | None = None
     remove: FileAction | None = None
+    transaction: ApplicationTransaction | None = msgspec.field(name="txn", default=None)
 
 
 _decode_line = msgspec.json.Decoder(_Line).decode
@@ -64,6 +74,12 @@ class Entry:
     info: CommitInfo
     added: tuple[FileAction, ...] = ()
     removed: tuple[FileAction, ...] = ()
+    transactions: tuple[ApplicationTransaction, ...] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """Of data files that come or go, as they are called below the table; in the log they are URLs."""
+        return [unquote(action.path) for action in (*self.added, *self.removed)]
 
 
 @dataclass(frozen=True)
@@ -94,13 +110,26 @@ def _versions(paths: Iterable[str], pattern: re.Pattern[str]) -> list[int]:
 
 
 def read_entries(address: TableAddress, versions: Iterable[int]) -> Iterator[Entry]:
-    """In the order of the versions, many at once."""
+    """In the order of the versions, many at once, and no more of them ahead than that."""
+    left = iter(versions)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        yield from pool.map(partial(read_entry, address), versions)
+        while some := list(islice(left, _AHEAD)):
+            yield from pool.map(partial(read_entry, address), some)
+
+
+def entries_after(address: TableAddress, version: int) -> Iterator[Entry]:
+    """Those of commits that came since, oldest first."""
+    while address.files.entry(entry_path(version + 1)) is not None:
+        version += 1
+        yield read_entry(address, version)
+
+
+def entry_path(version: int) -> str:
+    return f"{LOG}/{version:020d}.json"
 
 
 def read_entry(address: TableAddress, version: int) -> Entry:
-    path = f"{LOG}/{version:020d}.json"
+    path = entry_path(version)
     try:
         lines = [_decode_line(line) for line in address.files.read(path).splitlines() if line]
     except (OSError, msgspec.DecodeError) as error:
@@ -112,6 +141,7 @@ def read_entry(address: TableAddress, version: int) -> Entry:
         info,
         tuple(line.add for line in lines if line.add),
         tuple(line.remove for line in lines if line.remove),
+        tuple(line.transaction for line in lines if line.transaction),
     )
 
 

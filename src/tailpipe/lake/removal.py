@@ -72,13 +72,16 @@ class RejectRemoval:
     rows: int
 
 
-def live_files(delta: Any, partition: str | None = None) -> list[LiveFile]:
-    """The data files of a partition, or of all, at the table's version, told by the log alone."""
+def live_files(delta: Any, partition: str | None = None, days: Iterable[str] | None = None) -> list[LiveFile]:
+    """The data files of a partition or of all, and of some days or of all, told by the log alone."""
     actions = pa.table(delta.get_add_actions(flatten=True))
     if not actions.num_rows:
         return []
     if partition is not None:
         actions = actions.filter(pc.equal(actions["partition.tp_partition"], partition))
+    if days is not None:
+        wanted = pa.array(sorted(days), pa.string())
+        actions = actions.filter(pc.is_in(actions["partition.tp_date"].cast(pa.string()), value_set=wanted))
     values = [actions[f"partition.{name}"].cast(pa.string()).to_pylist() for name in PARTITION_COLUMNS]
     columns = (
         actions["path"].to_pylist(),

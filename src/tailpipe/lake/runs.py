@@ -11,7 +11,7 @@ import msgspec
 
 from tailpipe.arrow import pa, pc
 from tailpipe.lake.address import Lake
-from tailpipe.lake.history import all_names, partition_versions, read_manifests
+from tailpipe.lake.history import SNAPSHOT, all_names, partition_versions, read_manifests
 from tailpipe.lake.manifest import Header, RunReport, read_windows
 from tailpipe.lake.manifest_columns import moments
 from tailpipe.lake.manifest_file import Manifest
@@ -63,7 +63,8 @@ def partition_runs(lake: Lake, table: str, partition: str | None = None) -> list
     for name, version in partition_versions(address).items():
         if partition in (None, name):
             for manifest in read_manifests(address, name, all_names(address, name, version)):
-                commits[name, manifest.header.run].append(manifest)
+                if manifest.header.kind != SNAPSHOT:
+                    commits[name, manifest.header.run].append(manifest)
     groups = list(commits.values())
     if partition is None:
         groups.sort(key=lambda group: group[0].header.written_at)

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from tailpipe.errors import ConflictError, LakeError, TooManyConflicts, UnknownOutcome
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.history import all_names, is_of_before, manifest_name, next_version, recent_names, state_at
+from tailpipe.lake.history import (
+    SNAPSHOT,
+    all_names,
+    is_of_before,
+    manifest_name,
+    next_version,
+    recent_names,
+    state_at,
+)
 from tailpipe.lake.manifest import Failure, Header, KnownArtifact, RunReport, Windows, windows_text
 from tailpipe.lake.manifest_file import Manifest, write_manifest
 from tailpipe.lake.paths import manifest_path
@@ -134,7 +142,7 @@ class Transaction:
         """Returns when it is safe on its disk, and the snapshot too where one is due."""
         history = recent_names(self._log.address, change.partition, self._version)
         most = MANIFESTS_PER_SNAPSHOT_IN_BUCKET if self._log.address.storage else MANIFESTS_PER_SNAPSHOT
-        if len(history) > most or is_of_before(self._version):
+        if len(history) > most or is_of_before(self._version) or change.kind == SNAPSHOT:
             history = (self._write_snapshot(change, version, history),)
         return self._write(manifest_name(version), manifest_of(change, history))
 
@@ -162,7 +170,7 @@ def snapshot(partition: str, run: str, state: PartitionState, history: tuple[str
     """All that the state knows, in one manifest that stands for those named."""
     known = Change(
         partition,
-        "snapshot",
+        SNAPSHOT,
         "",
         run,
         rejects=state.reject_files,

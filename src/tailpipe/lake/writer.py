@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.columns import Flags, Numbers, as_stored, row_ids, valid_json, without_empty_lists
-from tailpipe.lake.datafile import DataFile, open_data_file
+from tailpipe.lake.datafile import ROW_GROUP_MAX_BYTES, DataFile, open_data_file
 from tailpipe.lake.facts import (
     ArtifactSlot,
     ErrorFact,
@@ -74,7 +74,7 @@ class WriteJob:
     json_columns: frozenset[str] = frozenset()
     computing: Computing = NOTHING
     spellings: Mapping[str, str] = field(default_factory=dict)
-    buffer_max_bytes: int = 64 * 1024 * 1024
+    buffer_max_bytes: int = ROW_GROUP_MAX_BYTES
     keeps_all_rejects: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     overwrite = "read what the window touches again, and replace what was stored of it"
     add("--overwrite", action="store_true", help=overwrite)
     add("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
-    add_switch(parser, "--compact", "accepted without effect, for scripts written for the Tailpipe CLI")
+    add_switch(parser, "--compact", "merge small files of the days written to (default: true)")
     add("--dry-run", action="store_true", help="show the plan and do nothing")
     add_switch(parser, "--progress", "show progress on standard error (default: true)")
     add_output(parser, "how the summary or plan is printed")
@@ -61,6 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
             watcher=watcher,
             workspace=workspace,
             is_overwrite=arguments.overwrite,
+            is_compacting=arguments.compact != "false",
             engine_log=engine_log(arguments.debug),
         )
         if arguments.dry_run:

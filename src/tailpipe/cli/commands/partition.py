@@ -12,6 +12,7 @@ from typing import Any
 
 from tailpipe.cli.arguments import add_listing, add_window
 from tailpipe.cli.blocks import shown_arguments, used_blocks
+from tailpipe.cli.freed_words import freed_facts, purged_words
 from tailpipe.cli.listing import Entry, Facts, chosen, run_listing, unless_damaged
 from tailpipe.cli.selection import whole_window
 from tailpipe.cli.setup import Setup, load_setup
@@ -22,9 +23,10 @@ from tailpipe.errors import EXIT_DONE, UsageError
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables, partition_states
 from tailpipe.lake.deletion import delete_window
-from tailpipe.lake.manifest import Failure
+from tailpipe.lake.manifest import Failure, RunReport
+from tailpipe.lake.purge import purge
 from tailpipe.lake.quarantine import quarantined
-from tailpipe.lake.runs import COLLECTING, FAILED, UNFINISHED, Run, partition_runs
+from tailpipe.lake.runs import COLLECTING, DONE, UNFINISHED, Run, partition_runs
 from tailpipe.lake.sizes import Contents, partition_contents
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
@@ -42,13 +44,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     begin = "delete rows from this time on, such as T-7d"
     add_window(parser, begin, "delete rows before this time; a date includes its day")
     parser.add_argument("--force", action="store_true", help="delete without asking")
+    purge = "delete, and remove all files that held these rows from the disk at once"
+    parser.add_argument("--purge", action="store_true", help=purge)
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "delete":
         return _delete(arguments)
-    if arguments.start or arguments.end or arguments.force:
-        raise UsageError("--from, --to and --force are for delete.", "tailpipe coverage shows days")
+    if arguments.start or arguments.end or arguments.force or arguments.purge:
+        raise UsageError("--from, --to, --force and --purge are for delete.", "tailpipe coverage shows days")
     return run_listing(arguments, "partition", _entries, needs_config=True)
 
 
@@ -117,7 +121,7 @@ def _collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> 
         "artifacts": int(artifacts.is_kept.sum()),
         "waiting_for_line_end": artifacts.locations((artifacts.is_kept & artifacts.is_waiting).nonzero()[0]),
         "rejects": quarantined(lake.table(table), state.reject_files),
-        **_last_run(partition_runs(lake, table, partition)),
+        **_last_run(partition_runs(lake, table, partition), state.last_run),
         "failed": [_failure_facts(failure) for failure in state.failures],
         "pending": list(_pending(state, now)),
     }
@@ -135,22 +139,24 @@ def _last_endings(lake: Lake, table: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def _last_run(runs: list[Run]) -> dict[str, Any]:
+def _last_run(runs: list[Run], report: RunReport | None) -> dict[str, Any]:
+    """A vacuum may have removed what told of the run; the state keeps the last report."""
     last = next((run for run in reversed(runs) if run.kind in COLLECTING), None)
-    if last is None:
+    known = last or report
+    if known is None:
         return {}
     return {
-        "last_run": (last.finished_at or last.started_at).isoformat(timespec="seconds"),
-        "last_run_status": _status(last),
-        "last_run_rows": last.rows,
-        "last_run_stored": last.stored,
+        "last_run": (known.finished_at or known.started_at).isoformat(timespec="seconds"),
+        "last_run_status": _status(known.failed, last.status if last else DONE),
+        "last_run_rows": known.rows,
+        "last_run_stored": known.stored,
     }
 
 
-def _status(run: Run) -> str:
-    if run.status == FAILED:
-        return f"{counted(run.failed, 'unit')} failed"
-    return "unfinished: interrupted, or still running" if run.status == UNFINISHED else run.status
+def _status(failed: int, status: str) -> str:
+    if failed:
+        return f"{counted(failed, 'unit')} failed"
+    return "unfinished: interrupted, or still running" if status == UNFINISHED else status
 
 
 def _failure_facts(failure: Failure) -> dict[str, Any]:
@@ -185,14 +191,20 @@ def _delete(arguments: argparse.Namespace) -> int:
     window = whole_window(arguments, setup.now)
     table, name = chosen(arguments.name, "partition", _entries(setup)).name.split(".", 1)
     words = _window_words(window)
-    confirm(f"Delete {words} of {table}.{name}?", arguments.force)
+    purging = " and purge their files" if arguments.purge else ""
+    confirm(f"Delete {words} of {table}.{name}{purging}?", arguments.force)
     deleted = delete_window(setup.lake, table, name, window)
+    purged = purge(setup.lake.table(table), name, window) if arguments.purge else None
+    told, code = purged_words(f"{table}.{name}", purged) if purged else ("", EXIT_DONE)
     if arguments.output == "json":
-        say(json.dumps({"partition": f"{table}.{name}", **asdict(deleted)}, indent=2))
-        return EXIT_DONE
+        more = {"purged": freed_facts(purged)} if purged else {}
+        say(json.dumps({"partition": f"{table}.{name}", **asdict(deleted), **more}, indent=2))
+        return code
     rejects = f" and {counted(deleted.rejects, 'reject')}" if deleted.rejects else ""
     say(f"{table}.{name}: {counted(deleted.rows, 'row')}{rejects} deleted ({words})")
-    return EXIT_DONE
+    if told:
+        say(told)
+    return code
 
 
 def _window_words(window: Window) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from tailpipe.cli.arguments import add_actions, add_output, add_switch, add_window
+from tailpipe.cli.freed_words import freed_facts, purged_words
 from tailpipe.cli.reject_words import NOTHING, say_groups, say_rejects
 from tailpipe.cli.selection import whole_window
 from tailpipe.cli.setup import Setup, load_setup
@@ -14,6 +15,7 @@ from tailpipe.cli.terminal import confirm, counted, say, say_json
 from tailpipe.errors import EXIT_DONE, UsageError
 from tailpipe.lake.catalog import list_tables, partition_states
 from tailpipe.lake.deletion import delete_rejects
+from tailpipe.lake.purge import purge
 from tailpipe.lake.quarantine import count_reasons, find_rejects
 from tailpipe.partition_names import Key, matching
 from tailpipe.suggest import nearest
@@ -24,6 +26,7 @@ _ID = re.compile(r"[0-9a-v]{20}|[0-9a-v]{32}")
 _TAKERS = {
     "limit": ("show",),
     "force": ("drop",),
+    "purge": ("drop",),
     "engine": ("retry",),
     "progress": ("retry",),
 }
@@ -57,6 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_window(parser, "only those rejected since then", "only those rejected before; a date is included")
     add("--limit", type=int, metavar="N", help=f"how many are shown (default: {SHOWN_REJECTS})")
     add("--force", action="store_true", default=None, help="drop without asking")
+    purge = "drop, and remove all files that held them from the disk at once"
+    add("--purge", action="store_true", default=None, help=purge)
     add("--engine", metavar="NAME", help="spark or sail; wins over TAILPIPE_ENGINE")
     add_switch(parser, "--progress", "show progress (default: true)")
     add_output(parser)
@@ -157,14 +162,24 @@ def _drop(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, w
         names = ", ".join(map(".".join, keys))
         confirm(f"Drop {counted(sum(counts.values()), 'reject')} of {names} for good?", bool(arguments.force))
     dropped = {".".join(key): delete_rejects(setup.lake, *key, window) for key in keys}
+    # What was dropped earlier may still be on the disk.
+    purged = {key: purge(setup.lake.table(key[0]), key[1]) for key in chosen} if arguments.purge else {}
+    told = [purged_words(".".join(key), freed) for key, freed in purged.items()]
+    code = max((code for _, code in told), default=EXIT_DONE)
     if arguments.output == "json":
-        say_json({"rejects": sum(dropped.values()), "partitions": dropped})
-        return EXIT_DONE
+        more = {".".join(key): freed_facts(freed) for key, freed in purged.items()}
+        say_json(
+            {"rejects": sum(dropped.values()), "partitions": dropped}
+            | ({"purged": more} if arguments.purge else {})
+        )
+        return code
     for name, count in dropped.items():
         say(f"{name}: {counted(count, 'reject')} dropped")
-    if not dropped:
+    for sentence, _ in told:
+        say(sentence)
+    if not dropped and not told:
         say(f"{NOTHING} to drop.")
-    return EXIT_DONE
+    return code
 
 
 def _retry(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, window: Window | None) -> int:

@@ -1,0 +1,65 @@
+"""What follows the collection of a partition: small files of the days that it wrote to are merged.
+
+Collected rows are safe before it begins. Whatever fails here is told, and costs nothing but the upkeep itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from tailpipe.collect.events import Watcher
+from tailpipe.collect.outcome import PartitionOutcome, Upkeep
+from tailpipe.collect.target import Target
+from tailpipe.errors import told
+from tailpipe.lake.address import Lake
+from tailpipe.lake.compaction import AFTER_COLLECTION, DayPlan, compact_days, plan_days
+from tailpipe.lake.log import TableLog
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A partition of which the collection is over, and what of the upkeep is wanted."""
+
+    lake: Lake
+    target: Target
+    outcome: PartitionOutcome
+    watcher: Watcher
+    is_compacting: bool = True
+
+    @property
+    def log(self) -> TableLog:
+        return TableLog(self.lake.table(self.target.config.table), pa.schema([]))
+
+
+def keep_up(collected: Collected) -> Upkeep:
+    """One step after another; one that fails leaves the others alone."""
+    upkeep = Upkeep()
+    for step in _STEPS:
+        try:
+            upkeep = step(collected, upkeep)
+        except Exception as error:
+            upkeep = replace(upkeep, problems=(*upkeep.problems, told(error)))
+    return upkeep
+
+
+def _compact(collected: Collected, upkeep: Upkeep) -> Upkeep:
+    """A day that this run did not write to is left to the runs that do, and to `tailpipe compact`."""
+    days = collected.outcome.days
+    if not days or not collected.is_compacting:
+        return upkeep
+
+    def begins(plan: DayPlan) -> None:
+        collected.watcher.waiting_for(f"compacting {collected.outcome.name} {plan.day}")
+
+    log = collected.log
+    log.refresh()
+    plans = plan_days(log.live_files(collected.target.config.name, days), AFTER_COLLECTION)
+    compaction = compact_days(log, plans, AFTER_COLLECTION, begins)
+    problems = [f"{failure.day} was not compacted: {failure.message}" for failure in compaction.failed]
+    return replace(upkeep, compaction=compaction, problems=(*upkeep.problems, *problems))
+
+
+_STEPS: tuple[Callable[[Collected, Upkeep], Upkeep], ...] = (_compact,)
