@@ -42,6 +42,7 @@ _REACHES_ALL = re.compile(
 )
 
 _BEING_COPIED = "tailpipe_being_copied"
+_ATTACHED = "tailpipe lake "
 
 _STORED_AS_TEXT = re.compile(r"\b(json|inet|interval|uuid|(?<!with )time)\b", re.I)
 
@@ -159,10 +160,7 @@ def _extensions(opened: Sequence[TableView], sql: str) -> Iterator[str]:
 def _opened(connection: duckdb.DuckDBPyConnection, view: TableView, restriction: Restriction) -> str:
     if view.uri is None:
         return _empty(view.columns)
-    # The extension drops letters beyond ASCII from the end of a path.
-    path = view.uri if view.uri[-1].isascii() else f"{view.uri}/."
-    version = f", version => {view.version}" if view.version is not None else ""
-    scan = f"delta_scan({quote_text(path)}{version})"
+    scan = f"{quote_name(_ATTACHED + view.name)}.main.{quote_name(_ATTACHED + view.name)}"
     types = _stored_types(connection, view, scan)
     stored = {name.lower(): name for name in types}
     declared = {name.lower(): type_ for name, type_ in view.columns}
@@ -195,6 +193,7 @@ def _fits(stored: str, declared: str) -> bool:
 
 def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: str) -> dict[str, str]:
     try:
+        _attach(connection, view)
         rows = connection.sql(f"FROM {scan}")
         return dict(zip(rows.columns, map(str, rows.types), strict=True))
     except duckdb.Error as error:
@@ -202,6 +201,18 @@ def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
             f'table "{view.name}" cannot be read at {view.uri}: {delta_message(error)}',
             store_hint(error) or "check that the folder is whole and readable",
         ) from error
+
+
+def _attach(connection: duckdb.DuckDBPyConnection, view: TableView) -> None:
+    """Its log is read once. By name, each of the four times that DuckDB looks at a view would read it again."""
+    assert view.uri is not None
+    # The extension drops letters beyond ASCII from the end of a path.
+    path = view.uri if view.uri[-1].isascii() else f"{view.uri}/."
+    version = f", VERSION {view.version}" if view.version is not None else ""
+    name = quote_name(_ATTACHED + view.name)
+    connection.execute(
+        f"ATTACH {quote_text(path)} AS {name} (TYPE delta, READ_ONLY, PIN_SNAPSHOT, HIDDEN{version})"
+    )
 
 
 def _column(name: str, type_: str, stored: dict[str, str]) -> str:
