@@ -147,7 +147,7 @@ class TableLog:
 
         Without a version, the change concerns files alone.
         """
-        if self._identity != identity(self.address) and self._delta is not None:
+        if self._delta is not None and is_replaced(self.address, self._identity):
             raise self._conflict(change.partition, "deleted")
         if self._delta is None:
             self._create()

@@ -16,6 +16,8 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
 
 Identity = str
+# Of a log without its first entry: it is older than what any run remembers, and one that is made anew has the entry.
+_SHORTENED = "shortened"
 
 
 def identity(address: TableAddress) -> Identity | None:
@@ -23,17 +25,12 @@ def identity(address: TableAddress) -> Identity | None:
     entry = address.files.entry(FIRST_ENTRY)
     if entry is not None:
         return entry.identity
-    # The log may have been shortened. The table's own id tells the same, but costs opening it.
-    delta = address.opened() if address.is_table() else None
-    return str(delta.metadata().id) if delta is not None else None
+    return _SHORTENED if address.files.entry(LAST_CHECKPOINT) else None
 
 
 def is_replaced(address: TableAddress, known: Identity | None) -> bool:
-    """Whether the table was deleted since it had this identity. A log that was shortened has another one too."""
-    entry = address.files.entry(FIRST_ENTRY)
-    if entry is None:
-        return address.files.entry(LAST_CHECKPOINT) is None
-    return entry.identity != known
+    """Whether the table was deleted since it had this identity. A log may have been shortened since."""
+    return identity(address) not in (known, _SHORTENED)
 
 
 @contextmanager
