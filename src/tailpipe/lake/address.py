@@ -67,6 +67,13 @@ class TableAddress:
         """
         return any(self.files.entry(path) for path in (FIRST_ENTRY, LAST_CHECKPOINT))
 
+    def _has_beginning(self) -> bool:
+        """Entries without one are of a table that was deleted. Where that cannot be found out, there is one."""
+        try:
+            return self.is_table()
+        except OSError:
+            return True
+
     def opened(self) -> Any:
         """The Delta table; None where there is none."""
         from deltalake import DeltaTable
@@ -77,6 +84,8 @@ class TableAddress:
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
+            if store_hint(error) is None and not self._has_beginning():
+                return None
             raise self.unreadable(error) from error
 
     def unreadable(self, error: Exception, what: str = "the Delta log") -> LakeError:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tailpipe.lake.store_errors import store_problem
+from tailpipe.lake.store_errors import COLOUR, store_problem
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _TRACE = re.compile(r"^\s+0: ", re.MULTILINE)
 
 
@@ -15,6 +14,6 @@ def delta_message(error: BaseException) -> str:
     problem = store_problem(error)
     if problem is not None:
         return problem.message
-    text = _TRACE.split(_COLOUR.sub("", str(error)))[0]
+    text = _TRACE.split(COLOUR.sub("", str(error)))[0]
     causes = (line.strip().removeprefix("↳").strip() for line in text.splitlines())
     return ": ".join(cause for cause in causes if cause) or type(error).__name__

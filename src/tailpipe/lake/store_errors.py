@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _REGION = re.compile(r"<Region>([\w-]+)</Region>|expecting '([\w-]+)'")
 _STATUS = re.compile(r"(?:status code\W+|HTTP (?:code )?)(\d{3})\b")
@@ -28,6 +29,7 @@ _BY_CODE = {
     "NoSuchBucket": ("there is no such bucket", "make the bucket, or correct data_dir of the workspace"),
 }
 _ELSEWHERE = ("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException")
+_REDIRECT = re.compile(r"redirect without LOCATION|status code\W+301\b", re.I)
 _UNREACHED = re.compile(
     r"error sending request|tcp connect error|dns error|Could not (?:connect|resolve)|client error \(Connect\)"
     r"|Connection (?:refused|reset|error)|operation timed out",
@@ -69,11 +71,12 @@ def store_hint(error: BaseException) -> str | None:
     return problem.hint if problem else None
 
 
-def _problem(text: str) -> StoreProblem | None:
+def _problem(coloured: str) -> StoreProblem | None:
+    text = COLOUR.sub("", coloured)
     code, status, request = _CODE.search(text), _STATUS.search(text), _REQUEST.search(text)
     if code and code[1] in _BY_CODE:
         return StoreProblem(*_BY_CODE[code[1]])
-    if (code and code[1] in _ELSEWHERE) or (status and status[1] == "301"):
+    if (code and code[1] in _ELSEWHERE) or _REDIRECT.search(text):
         return _elsewhere(text)
     if status and status[1] in ("401", "403"):
         return _denied(request[1] if request else "GET", code[1] if code else None)
