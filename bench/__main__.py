@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from bench import buckets, days, histories, report
+from bench import buckets, compaction, days, histories, report
 from bench.cases import Case, all_cases
 from bench.contenders import DUCKDB, Result, run
 from bench.data import prepared
@@ -20,7 +20,7 @@ from bench.measure import CommandFailed
 
 KNOWN = "known-artifacts"
 MILLION = "million-artifacts"
-USUAL = (*all_cases(1, 1), KNOWN, days.NAME, histories.NAME, buckets.NAME)
+USUAL = (*all_cases(1, 1), KNOWN, days.NAME, histories.NAME, buckets.NAME, compaction.NAME)
 NAMES = (*USUAL, MILLION)
 
 
@@ -50,6 +50,8 @@ def _measure(name: str, options: argparse.Namespace) -> list[str]:
         return _print(days.report(options.data, options.engines, options.days))
     if name == histories.NAME:
         return _print(histories.report(options.commits))
+    if name == compaction.NAME:
+        return _print(compaction.report(options.live_files))
     if name == buckets.NAME:
         case = all_cases(options.size_mb, options.lines)["nginx"]
         return _print(buckets.report(options.data, case, options.engines[-1], options.files))
@@ -98,6 +100,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--days", type=int, default=365, help="days of small files (default 365)")
     parser.add_argument("--commits", type=int, default=10_000, help="commits of a history (default 10,000)")
+    parser.add_argument("--live-files", type=int, default=20_000, help="files to compact (default 20,000)")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each (default 1)")
     parser.add_argument("--memory-max-mb", type=int, help="memory_max_mb of the workspace")
     default = Path(tempfile.gettempdir()) / "tailpipe-bench"

@@ -84,6 +84,25 @@ def select(
     ]
 
 
+def chosen_partitions(words: Sequence[str], keys: Iterable[Key]) -> list[Key]:
+    """Those that the words name: tables, `table.partition` or partitions, in the order of the words. None means all."""
+    known = list(keys)
+    if not words:
+        return known
+    chosen: dict[Key, None] = {}
+    for word in words:
+        found = matching(word, known)
+        if not found:
+            names = [".".join(key) for key in known]
+            near = nearest(word, [*names, *(name for key in known for name in key)])
+            raise UsageError(
+                f'no partition matches "{word}". There are: {", ".join(names) or "none"}.',
+                hint=f"did you mean {near}?" if near else None,
+            )
+        chosen |= dict.fromkeys(found)
+    return list(chosen)
+
+
 def _choose(words: Sequence[str], known: Sources) -> dict[Key, set[str]]:
     """The chosen sources of each chosen partition, partitions in the order in which words mention them."""
     chosen: dict[Key, set[str]] = {}

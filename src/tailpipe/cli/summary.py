@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tailpipe.cli.compaction_report import compaction_json, compaction_words
 from tailpipe.cli.reasons import print_left_out, print_reasons, print_unstored, tell, window_words
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.listing import Listing
@@ -14,7 +15,6 @@ from tailpipe.collect.outcome import Cause, PartitionOutcome, RunOutcome, UnitFa
 from tailpipe.collect.plan import Action, PartitionPlan, Unit
 from tailpipe.collect.windows import END_OF_TIME
 from tailpipe.errors import EXIT_DONE, EXIT_LAKE, EXIT_PARTIAL, EXIT_SOURCE, EXIT_USAGE
-from tailpipe.lake.compaction import Compaction
 from tailpipe.records import RowCounts
 from tailpipe.sources.artifact import SkipReason
 from tailpipe.times import Window
@@ -122,12 +122,6 @@ def _print_upkeep(upkeep: Upkeep) -> None:
         tell(f"  warning: {cause}")
         for hint in hints:
             tell(f"  hint: {hint}")
-
-
-def compaction_words(compaction: Compaction) -> str:
-    files = f"{counted(compaction.files, 'file')} became {compaction.files_after:,}"
-    sizes = f"{size(compaction.size_bytes)} to {size(compaction.size_bytes_after)}"
-    return f"{counted(len(compaction.done), 'day')} compacted: {files} ({sizes})"
 
 
 def _print_failures(failed: Iterable[UnitFailed]) -> None:
@@ -242,17 +236,6 @@ def _partition_json(partition: PartitionOutcome) -> dict[str, Any]:
         "compacted": compaction_json(partition.upkeep.compaction),
         "warnings": list(partition.upkeep.problems),
         "sources": [_listing_json(listing) for listing in partition.listings],
-    }
-
-
-def compaction_json(compaction: Compaction) -> dict[str, int]:
-    return {
-        "days": len(compaction.done),
-        "rows": sum(day.rows for day in compaction.done),
-        "files": compaction.files,
-        "files_after": compaction.files_after,
-        "size_bytes": compaction.size_bytes,
-        "size_bytes_after": compaction.size_bytes_after,
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from tailpipe.collect.outcome import PartitionOutcome, Upkeep
 from tailpipe.collect.target import Target
 from tailpipe.errors import told
 from tailpipe.lake.address import Lake
-from tailpipe.lake.compaction import AFTER_COLLECTION, DayPlan, compact_days, plan_days
+from tailpipe.lake.compaction import AFTER_COLLECTION, Compaction, DayPlan, compact_days, plan_days
 from tailpipe.lake.log import TableLog
 
 
@@ -56,8 +57,9 @@ def _compact(collected: Collected, upkeep: Upkeep) -> Upkeep:
 
     log = collected.log
     log.refresh()
-    plans = plan_days(log.live_files(collected.target.config.name, days), AFTER_COLLECTION)
-    compaction = compact_days(log, plans, AFTER_COLLECTION, begins)
+    planner = partial(plan_days, AFTER_COLLECTION)
+    plans = planner(log.live_files(collected.target.config.name, days))
+    compaction = Compaction.of(compact_days(log, plans, planner, begins))
     problems = [f"{failure.day} was not compacted: {failure.message}" for failure in compaction.failed]
     return replace(upkeep, compaction=compaction, problems=(*upkeep.problems, *problems))
 

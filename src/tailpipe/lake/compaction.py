@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
@@ -39,24 +39,25 @@ AFTER_COLLECTION = Limits(small_bytes=16 * 1024 * 1024, least_files=16)
 
 @dataclass(frozen=True)
 class DayPlan:
-    """What is merged of one partition and day; every merge makes fewer files."""
+    """What is merged of one partition and day. `files_after` is an estimate, `rows_moved` get another index."""
 
     partition: str
     day: date
     merges: tuple[Merge, ...]
+    files_after: int
+    rows_moved: int = 0
 
     @property
     def files(self) -> tuple[LiveFile, ...]:
         return tuple(file for merge in self.merges for file in merge.files)
 
     @property
-    def files_after(self) -> int:
-        """As it is planned."""
-        return sum(max(1, round(merge.size_bytes / merge.file_bytes)) for merge in self.merges)
-
-    @property
     def size_bytes(self) -> int:
         return sum(merge.size_bytes for merge in self.merges)
+
+
+# Says what is to be done of files; asked again for those of one day where another process was faster.
+Planner = Callable[[Iterable[LiveFile]], list[DayPlan]]
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class DayCompacted:
 
     day: date
     rows: int
+    rows_moved: int
     files: int
     files_after: int
     size_bytes: int
@@ -73,18 +75,34 @@ class DayCompacted:
 
 @dataclass(frozen=True)
 class DayFailed:
-    """Nothing of the day was changed."""
+    """Nothing of the day was changed; nothing at all where it is None."""
 
-    day: date
+    day: date | None
     message: str
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """What came of the days of one partition."""
+    """What came of several days."""
 
     done: tuple[DayCompacted, ...] = ()
     failed: tuple[DayFailed, ...] = ()
+
+    @classmethod
+    def of(cls, results: Iterable[DayCompacted | DayFailed]) -> Compaction:
+        days = tuple(results)
+        return cls(
+            tuple(day for day in days if isinstance(day, DayCompacted)),
+            tuple(day for day in days if isinstance(day, DayFailed)),
+        )
+
+    @property
+    def rows(self) -> int:
+        return sum(day.rows for day in self.done)
+
+    @property
+    def rows_moved(self) -> int:
+        return sum(day.rows_moved for day in self.done)
 
     @property
     def files(self) -> int:
@@ -103,64 +121,72 @@ class Compaction:
         return sum(day.size_bytes_after for day in self.done)
 
 
-def plan_days(
-    files: Iterable[LiveFile], limits: Limits, is_wanted: Callable[[date], bool] = lambda day: True
-) -> list[DayPlan]:
-    """From the log alone. Oldest days first; days without work are left out."""
-    folders: dict[tuple[str, date], dict[str, list[LiveFile]]] = defaultdict(lambda: defaultdict(list))
+def plan_days(limits: Limits, files: Iterable[LiveFile]) -> list[DayPlan]:
+    """From what the log tells of the files. Oldest days first; days without work are left out."""
+    plans = []
+    for (partition, day), own in by_day(files).items():
+        merges = tuple(_merges(limits, own))
+        if merges:
+            plans.append(DayPlan(partition, day, merges, len(merges)))
+    return plans
+
+
+def by_day(files: Iterable[LiveFile]) -> dict[tuple[str, date], list[LiveFile]]:
+    """By partition and day; oldest days first."""
+    found: dict[tuple[str, date], list[LiveFile]] = defaultdict(list)
     for file in files:
-        values = file.partition_values
-        day = date.fromisoformat(values["tp_date"])
-        if file.size_bytes < limits.small_bytes and is_wanted(day):
-            folders[values["tp_partition"], day][values["tp_index"]].append(file)
-    plans = (
-        DayPlan(partition, day, tuple(_merges(indexes.values(), limits)))
-        for (partition, day), indexes in folders.items()
-    )
-    return sorted((plan for plan in plans if plan.merges), key=lambda plan: (plan.day, plan.partition))
+        found[file.partition_values["tp_partition"], file.day].append(file)
+    return dict(sorted(found.items(), key=lambda item: (item[0][1], item[0][0])))
 
 
-def _merges(folders: Iterable[Sequence[LiveFile]], limits: Limits) -> Iterable[Merge]:
-    """Neighbours in time come together."""
-    for files in folders:
-        if len(files) < limits.least_files:
-            continue
-        groups: list[list[LiveFile]] = [[]]
-        size_bytes = 0
-        for file in sorted(files, key=lambda file: (file.range, file.path)):
-            if groups[-1] and size_bytes + file.size_bytes > limits.target_bytes:
-                groups.append([])
-                size_bytes = 0
-            groups[-1].append(file)
-            size_bytes += file.size_bytes
-        yield from (Merge(tuple(group), limits.target_bytes) for group in groups if len(group) > 1)
+def _merges(limits: Limits, files: Iterable[LiveFile]) -> Iterator[Merge]:
+    """Every one makes fewer files."""
+    folders: dict[str, list[LiveFile]] = defaultdict(list)
+    for file in files:
+        if file.size_bytes < limits.small_bytes:
+            folders[file.partition_values["tp_index"]].append(file)
+    for own in folders.values():
+        if len(own) >= limits.least_files:
+            groups = in_groups(own, limits.target_bytes)
+            yield from (Merge(tuple(group), limits.target_bytes) for group in groups if len(group) > 1)
+
+
+def in_groups(files: Iterable[LiveFile], most_bytes: int) -> list[list[LiveFile]]:
+    """Neighbours in time, no more bytes than given in a group of several."""
+    groups: list[list[LiveFile]] = []
+    size_bytes = 0
+    for file in sorted(files, key=lambda file: (file.range, file.path)):
+        if not groups or size_bytes + file.size_bytes > most_bytes:
+            groups.append([])
+            size_bytes = 0
+        groups[-1].append(file)
+        size_bytes += file.size_bytes
+    return groups
 
 
 def compact_days(
-    log: TableLog, plans: Iterable[DayPlan], limits: Limits, begins: Callable[[DayPlan], None]
-) -> Compaction:
+    log: TableLog, plans: Iterable[DayPlan], planner: Planner, begins: Callable[[DayPlan], None]
+) -> Iterator[DayCompacted | DayFailed]:
     """Days fail alone. `begins` hears of each before it is merged."""
-    done: list[DayCompacted] = []
-    failed: list[DayFailed] = []
     for plan in plans:
         begins(plan)
         try:
-            compacted = compact_day(log, plan, limits)
+            compacted = compact_day(log, plan, planner)
         except LakeError as error:
-            failed.append(DayFailed(plan.day, str(error)))
+            yield DayFailed(plan.day, str(error))
             continue
-        done += [compacted] if compacted else []
-    return Compaction(tuple(done), tuple(failed))
+        if compacted is not None:
+            yield compacted
 
 
-def compact_day(log: TableLog, plan: DayPlan, limits: Limits) -> DayCompacted | None:
+def compact_day(log: TableLog, plan: DayPlan, planner: Planner) -> DayCompacted | None:
     """Takes effect as a whole or not at all. None where another process left nothing to do. Raises LakeError."""
     plans = [plan]
 
     def attempt() -> DayCompacted | None:
         if not plans:
             log.refresh()
-            plans.extend(plan_days(log.live_files(plan.partition, [plan.day.isoformat()]), limits))
+            plans.extend(planner(log.live_files(plan.partition, [plan.day.isoformat()])))
         return _merge(log, plans.pop()) if plans else None
 
     return until_committed(f"{log.address.name}.{plan.partition}", attempt)
@@ -184,6 +210,7 @@ def _merge(log: TableLog, plan: DayPlan) -> DayCompacted:
     return DayCompacted(
         day=plan.day,
         rows=sum(fact.rows for fact in added),
+        rows_moved=plan.rows_moved,
         files=len(plan.files),
         files_after=len(added),
         size_bytes=plan.size_bytes,

@@ -22,11 +22,12 @@ from tailpipe.lake.columns import Numbers
 from tailpipe.lake.datafile import ROW_GROUP_MAX_BYTES, DataFile, open_data_file
 from tailpipe.lake.facts import FileFact
 from tailpipe.lake.files import Files
+from tailpipe.lake.folder_limit import MAX_INDEX_VALUES
 from tailpipe.lake.paths import PARTITION_COLUMNS, hive_folder
 from tailpipe.lake.removal import LiveFile, Wrote, rewriting_of
 
 # The index of each row, from the columns that it is made of.
-Indexing = Callable[[pa.Table], Sequence[str]]
+Indexing = Callable[[pa.Table], pa.Array]
 
 # Rows in memory, as Arrow has them. Beside them are small files as they are on disk, and 16 bytes for each row.
 ROUND_BYTES = 256 * 1024 * 1024
@@ -147,9 +148,11 @@ def _codes(file: LiveFile, rows: pa.Table, indexing: Indexing | None, known: dic
     if indexing is None:
         code = known.setdefault(file.partition_values["tp_index"], len(known))
         return np.full(rows.num_rows, code, np.int32)
-    values = pa.array(indexing(rows), pa.string()).dictionary_encode()
+    values = indexing(rows).dictionary_encode()
     numbers = [known.setdefault(value, len(known)) for value in values.dictionary.to_pylist()]
     codes: Numbers = np.array(numbers, np.int32)[values.indices.to_numpy()]
+    if len(known) > MAX_INDEX_VALUES:
+        raise OSError(f"tp_index would have more than {MAX_INDEX_VALUES:,} values")
     return codes
 
 

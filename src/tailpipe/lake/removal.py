@@ -47,10 +47,13 @@ class LiveFile:
     last: datetime | None
 
     @property
+    def day(self) -> date:
+        return date.fromisoformat(self.partition_values["tp_date"])
+
+    @property
     def range(self) -> tuple[datetime, datetime]:
         """No row is before the first or after the last of these."""
-        day = date.fromisoformat(self.partition_values["tp_date"])
-        start, end = datetime.combine(day, time.min), datetime.combine(day, time.max)
+        start, end = datetime.combine(self.day, time.min), datetime.combine(self.day, time.max)
         return max(start, self.first or start), min(end, self.last or end)
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -18,9 +19,9 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.compaction import (
     AFTER_COLLECTION,
     ASKED,
+    Compaction,
     DayCompacted,
     DayPlan,
-    Limits,
     compact_day,
     compact_days,
     plan_days,
@@ -81,14 +82,14 @@ def merged(plans: Sequence[DayPlan]) -> list[list[str]]:
     ],
 )
 def test_small_files_of_a_folder_are_merged(files: list[LiveFile], expected: list[list[str]]) -> None:
-    assert merged(plan_days(files, ASKED)) == expected
+    assert merged(plan_days(ASKED, files)) == expected
 
 
 def test_what_was_merged_needs_no_more_work() -> None:
     """Every merge gives more than half of the target's size, but for the last of a folder."""
     sizes = [1, 60, 3, 40, 63, 63, 63, 20, 5, 0.1, 33, 62, 7]
     files = [live(f"{number:02}", size, number) for number, size in enumerate(sizes)]
-    plans = plan_days(files, ASKED)
+    plans = plan_days(ASKED, files)
     left = {file.path for file in files} - {file.path for plan in plans for file in plan.files}
     after = [live(name, 1) for name in left if sizes[int(name)] < 64]
     after += [live(str(k), merge.size_bytes / MB) for k, merge in enumerate(plans[0].merges)]
@@ -97,19 +98,18 @@ def test_what_was_merged_needs_no_more_work() -> None:
     assert len(small) <= 1
 
 
-def test_days_come_oldest_first_and_only_those_that_are_wanted() -> None:
+def test_days_come_oldest_first() -> None:
     days = [date(2024, 6, number) for number in (3, 1, 2)]
     files = [live(f"{day}{k}", 1, day=day) for day in days for k in range(2)]
-    assert [plan.day for plan in plan_days(files, ASKED)] == sorted(days)
-    assert [plan.day for plan in plan_days(files, ASKED, lambda day: day.day > 2)] == [date(2024, 6, 3)]
+    assert [plan.day for plan in plan_days(ASKED, files)] == sorted(days)
 
 
 def test_after_collection_only_many_small_files_are_merged() -> None:
     few = [live(f"{k:02}", 1) for k in range(15)]
     many = [*few, live("15", 1)]
     larger = [live(f"large{k}", 20) for k in range(40)]
-    assert plan_days([*few, *larger], AFTER_COLLECTION) == []
-    assert merged(plan_days([*many, *larger], AFTER_COLLECTION)) == [[file.path for file in many]]
+    assert plan_days(AFTER_COLLECTION, [*few, *larger]) == []
+    assert merged(plan_days(AFTER_COLLECTION, [*many, *larger])) == [[file.path for file in many]]
 
 
 def files_of(address: TableAddress, count: int, start: int = 0, **more: str) -> list[str]:
@@ -126,10 +126,13 @@ def ids_of(address: TableAddress) -> list[str]:
     return sorted(DeltaTable(address.uri).to_pyarrow_table(columns=["tp_id"])["tp_id"].to_pylist())
 
 
-def compact(address: TableAddress, limits: Limits = ASKED) -> list[DayCompacted]:
+PLANNER = partial(plan_days, ASKED)
+
+
+def compact(address: TableAddress) -> list[DayCompacted]:
     log = opened(address)
-    plans = plan_days(log.live_files(), limits)
-    return [done for plan in plans if (done := compact_day(log, plan, limits))]
+    plans = PLANNER(log.live_files())
+    return [done for plan in plans if (done := compact_day(log, plan, PLANNER))]
 
 
 def test_a_day_becomes_one_file_in_one_commit(address: TableAddress) -> None:
@@ -181,8 +184,8 @@ class Overtaken(TableLog):
 def overtaken(address: TableAddress, *others: Callable[[], object]) -> DayCompacted | None:
     log = Overtaken(address, *others)
     log.refresh()
-    (plan,) = plan_days(log.live_files(), ASKED)
-    return compact_day(log, plan, ASKED)
+    (plan,) = PLANNER(log.live_files())
+    return compact_day(log, plan, PLANNER)
 
 
 def strays(address: TableAddress) -> set[str]:
@@ -250,9 +253,8 @@ def test_a_day_that_cannot_be_read_costs_itself(address: TableAddress) -> None:
     victim.write_bytes(b"no parquet")
     log = opened(address)
     begun: list[date] = []
-    outcome = compact_days(
-        log, plan_days(log.live_files(), ASKED), ASKED, lambda plan: begun.append(plan.day)
-    )
+    results = compact_days(log, PLANNER(log.live_files()), PLANNER, lambda plan: begun.append(plan.day))
+    outcome = Compaction.of(results)
     assert begun == [bad, DAY]
     assert [day.day for day in outcome.done] == [DAY]
     assert [failure.day for failure in outcome.failed] == [bad]

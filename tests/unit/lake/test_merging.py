@@ -6,6 +6,7 @@ import itertools
 import random
 import resource
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ def address(tmp_path: Path) -> TableAddress:
 
 def compacted(address: TableAddress) -> list[pq.ParquetFile]:
     log = opened(address)
-    for plan in plan_days(log.live_files(), ASKED):
-        assert compact_day(log, plan, ASKED)
+    planner = partial(plan_days, ASKED)
+    for plan in planner(log.live_files()):
+        assert compact_day(log, plan, planner)
     return [pq.ParquetFile(path) for path in DeltaTable(address.uri).file_uris()]
 
 
