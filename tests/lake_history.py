@@ -132,7 +132,10 @@ class Table:
             )
 
     def delete_day(self, partition: str = "p", day: int = 0) -> None:
-        delete_window(self.lake, self.name, partition, day_window(FIRST_DAY + timedelta(days=day)))
+        self.delete(day_window(FIRST_DAY + timedelta(days=day)), partition)
+
+    def delete(self, window: Window, partition: str = "p") -> None:
+        delete_window(self.lake, self.name, partition, window)
 
     def drop_rejects(self, partition: str = "p") -> None:
         delete_rejects(self.lake, self.name, partition)

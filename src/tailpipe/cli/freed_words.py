@@ -43,10 +43,11 @@ def purged_words(name: str, freed: Freed) -> tuple[str, int]:
     if freed.undecided:
         files = counted(freed.undecided, "file")
         note(
-            f"{name}: {files} of the last day that no commit names stay, because a command that runs now may have "
-            "written them; tailpipe vacuum removes them when they are older"
+            f"{name}: left on the disk: {files} of the last day that no commit names, which a command that runs "
+            "now may have written. tailpipe vacuum removes what is older"
         )
-    said = f"{freed_line(freed)} purged" if freed.files else "nothing to purge"
+    nothing = "nothing purged" if freed.left or freed.undecided else "nothing to purge"
+    said = f"{freed_line(freed)} purged" if freed.files else nothing
     return f"{name}: {said}", EXIT_PARTIAL if freed.left else EXIT_DONE
 
 

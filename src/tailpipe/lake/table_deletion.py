@@ -93,8 +93,11 @@ def _is_finished(files: Files, mark: str) -> bool:
     try:
         begun = files.entry(mark)
         table = files.read(mark).decode()
-        beginnings = [files.entry(f"{table}/{path}") for path in _BEGINNINGS]
-        if begun is None or any(found and found.modified_at <= begun.modified_at for found in beginnings):
+        checkpoint, first = (files.entry(f"{table}/{path}") for path in _BEGINNINGS)
+        if begun is None:
+            return True
+        # A log that was shortened begins with its last checkpoint, which is written anew from time to time.
+        if first.modified_at <= begun.modified_at if first else checkpoint is not None:
             files.delete([mark])
             return True
     except FileNotFoundError:
