@@ -171,7 +171,7 @@ class History:
         prefix = id_prefix(f"{TABLE}.{partition}", "file", location).decode()
         content = {
             "message": [f"{location} {number}" for number in range(rows)],
-            "size": list(range(rows)),
+            "size": [f"{n} bytes" if pa.types.is_string(stored["size"].type) else n for n in range(rows)],
             "more": ["more"] * rows,
             "tp_id": [f"{prefix}{number:08d}" for number in range(rows)],
             "tp_timestamp": [moment] * rows,

@@ -72,6 +72,13 @@ def evolve(
     return Evolution(schema, tuple(converted), tuple(conflicts), is_changed)
 
 
+def conversions(old: pa.Schema, new: pa.Schema) -> tuple[ColumnChange, ...]:
+    """What must become of values that were written for the old schema of a table, now that it has the new one."""
+    found = {field.name.lower(): _type(field) for field in new}
+    changes = (ColumnChange(field.name, _type(field), found[field.name.lower()]) for field in old)
+    return tuple(change for change in changes if changes_values(change.old, change.new))
+
+
 def as_in(stored: pa.Schema, names: Iterable[str]) -> dict[str, pa.Field]:
     """Columns by their declared names, as the table spells and types them."""
     found = {field.name.lower(): field for field in stored}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any
@@ -29,7 +29,7 @@ from tailpipe.lake.rewriting import Rewriting, refused, rewrite_files
 from tailpipe.lake.state import PartitionState
 from tailpipe.lake.store_errors import store_hint
 from tailpipe.lake.table_deletion import remove_late_entries
-from tailpipe.lake.transaction import Change, Transaction, until_committed
+from tailpipe.lake.transaction import Change, Restoration, Transaction, until_committed
 
 # Each commit reads all entries since the last checkpoint, twice: with 25 between checkpoints it takes half of what the
 # usual 100 take. In a bucket each is a request, so there are fewer.
@@ -229,6 +229,32 @@ class TableLog:
             ),
             ConflictError(f"{self.address.name} was changed by another process meanwhile"),
         )
+
+    def append_restoration(self, restoration: Restoration, moved: Mapping[str, int]) -> int:
+        """Makes it visible as the version after its base, and moves all partitions on. Returns that version."""
+        from deltalake import CommitProperties, Transaction
+
+        conflict = ConflictError(f"{self.address.name} was changed by another process meanwhile")
+        if self._identity != identity(self.address) or self._delta.version() != restoration.base:
+            raise conflict
+        told = {"kind": restoration.kind, "unit": restoration.unit, "run": restoration.run}
+        self._append(
+            restoration.kind,
+            restoration.run,
+            lambda: self._delta.create_write_transaction(
+                [*map(add_action, restoration.files), *map(remove_action, restoration.removed)],
+                "append",
+                self._delta.schema(),
+                list(PARTITION_COLUMNS),
+                commit_properties=CommitProperties(
+                    custom_metadata={f"tailpipe.{name}": value for name, value in told.items()},
+                    app_transactions=[Transaction(application(name), at) for name, at in moved.items()],
+                    max_commit_retries=0,
+                ),
+            ),
+            conflict,
+        )
+        return restoration.base + 1
 
     def _append(self, what: str, mark: str, commit: Callable[[], None], conflict: ConflictError) -> None:
         """Commits an entry that has the mark, and tells conflict, failure and unknown outcome apart."""

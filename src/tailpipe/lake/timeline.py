@@ -121,7 +121,7 @@ def _first_after(address: TableAddress, versions: Sequence[int], moment: datetim
 def _rows_by_path(address: TableAddress, entries: Sequence[Entry], kept: Kept) -> dict[str, int]:
     """Rows of files that the entries remove. The log tells them where files come, not where they go."""
     rows = {action.path: action.rows or 0 for entry in entries for action in entry.added}
-    removed = {action.path for entry in entries for action in entry.removed if action.data_change}
+    removed = {action.path for entry in entries for action in _of_data(entry, entry.removed)}
     before = min((entry.version for entry in entries), default=0) - 1
     if removed <= rows.keys() or before < kept.oldest:
         return rows
@@ -140,15 +140,17 @@ def _commit(entry: Entry, rows: dict[str, int]) -> Commit:
         kind=entry.info.kind or entry.info.operation.lower(),
         partition=entry.info.partition,
         unit=entry.info.unit or None,
-        rows_added=sum(action.rows or 0 for action in _of_data(entry.added)),
-        rows_removed=_total([rows.get(action.path) for action in _of_data(entry.removed)]),
+        rows_added=sum(action.rows or 0 for action in _of_data(entry, entry.added)),
+        rows_removed=_total([rows.get(action.path) for action in _of_data(entry, entry.removed)]),
         files_added=len(entry.added),
         files_removed=len(entry.removed),
     )
 
 
-def _of_data(actions: Sequence[FileAction]) -> list[FileAction]:
-    return [action for action in actions if action.data_change]
+def _of_data(entry: Entry, actions: Sequence[FileAction]) -> list[FileAction]:
+    """Files that go are always called a change of data, also where those that come in their place are not."""
+    is_rearranged = bool(entry.added) and not any(action.data_change for action in entry.added)
+    return [action for action in actions if action.data_change and not is_rearranged]
 
 
 def _total(counts: Sequence[int | None]) -> int | None:

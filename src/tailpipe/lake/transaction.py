@@ -70,6 +70,21 @@ class Change:
     report: RunReport | None = None
 
 
+@dataclass(frozen=True)
+class Restoration:
+    """Files that come and go in all partitions of a table, on top of its version `base`, and the states that these take
+    on. `versions` are those of their application transactions at `base`."""
+
+    kind: str
+    unit: str
+    run: str
+    base: int
+    files: tuple[FileFact, ...]
+    removed: tuple[LiveFile, ...]
+    versions: Mapping[str, int]
+    states: Mapping[str, PartitionState]
+
+
 class Transaction:
     """A context that takes back what was written in it, unless a commit may have made it visible."""
 
@@ -113,6 +128,20 @@ class Transaction:
         with self._committing():
             self._log.append_schema(evolution, files)
 
+    def restore(self, restoration: Restoration) -> int:
+        """Of a table, unless anybody committed meanwhile. Returns its version."""
+        moved = {partition: next_version(version) for partition, version in restoration.versions.items()}
+        written: list[str] = []
+        with staying(self._log.address), self._committing():
+            try:
+                with self._log.telling(restoration.kind):
+                    for partition, version in moved.items():
+                        written += self._write_restored(restoration, partition, version)
+                return self._log.append_restoration(restoration, moved)
+            except ConflictError:
+                self._log.address.discard(written)
+                raise
+
     def _append(self, change: Change, mark: str, version: int | None) -> None:
         """The library takes any removal of files for a conflict, also in another partition: what the change needs is
         looked at again, and where it is still so, the change is made on top of the other one."""
@@ -154,6 +183,16 @@ class Transaction:
         name = manifest_name(version, is_snapshot=True)
         self._write(name, snapshot(partition, change.run, state, history))
         return name
+
+    def _write_restored(self, restoration: Restoration, partition: str, version: int) -> Iterator[str]:
+        """A snapshot of the state of then in place of all that is known now, and a manifest that tells of it."""
+        address, begun = self._log.address, restoration.versions[partition]
+        names = (all_names if is_of_before(begun) else recent_names)(address, partition, begun)
+        name = manifest_name(version, is_snapshot=True)
+        state = restoration.states[partition]
+        yield self._write(name, snapshot(partition, restoration.run, state, names))
+        told = Change(partition, restoration.kind, restoration.unit, restoration.run)
+        yield self._write(manifest_name(version), manifest_of(told, (name,)))
 
     def _write(self, name: str, manifest: Manifest) -> str:
         path = manifest_path(manifest.header.partition, name)
