@@ -1,4 +1,4 @@
-"""The past as a user asks for it: history and --as-of of the installed command."""
+"""The past as a user asks for it: history, --as-of and restore of the installed command."""
 
 from __future__ import annotations
 
@@ -62,3 +62,69 @@ def test_what_cannot_be_asked_is_told(home: Home) -> None:
     unknown = home.run("history", "ap_log")
     assert unknown.returncode == 2
     assert 'did you mean "app_log"?' in unknown.stderr
+
+
+def rows(home: Home) -> list[dict[str, Any]]:
+    return home.query("select tp_timestamp, level, size, tp_id from app_log order by all")
+
+
+def restored(home: Home, *arguments: str) -> dict[str, Any]:
+    done = home.run("restore", "app_log", "--output", "json", *arguments)
+    assert done.returncode == 0, done.stderr
+    facts: dict[str, Any] = json.loads(done.stdout)
+    return facts
+
+
+def test_what_is_no_longer_there_is_collected_again_and_nothing_twice(home: Home) -> None:
+    """A file that grew, a new file and a reject: all are as of then, and then as of now."""
+    home.configure(APP)
+    growing = home.write("a.log", line("2024-06-01T10:00:00Z") + line("2024-06-02T10:00:00Z"))
+    home.collect()
+    first, then = commits(home)[0]["version"], rows(home)
+    home.write("a.log", growing.read_text() + line("2024-06-02T11:00:00Z", "warn"))
+    home.write("b.log", line("2024-06-03T10:00:00Z") + line("2024-06-03T11:00:00Z", size="large"))
+    home.collect()
+    last, now = commits(home)[0]["version"], rows(home)
+    rejects = "select id from tailpipe.rejects order by all"
+    rejected = home.query(rejects)
+    assert (len(then), len(now), len(rejected)) == (2, 4, 1)
+
+    planned = restored(home, "--as-of", str(first), "--dry-run")
+    assert (planned["rows_now"], planned["rows_then"], planned["after"]) == (4, 2, None)
+    assert (rows(home), commits(home)[0]["version"]) == (now, last)
+    unasked = home.run("restore", "app_log", "--as-of", str(first))
+    assert unasked.returncode == 2
+    assert "--force goes ahead without asking" in unasked.stderr
+
+    assert restored(home, "--as-of", str(first), "--force")["after"] == last + 1
+    assert rows(home) == then
+    assert home.query(rejects) == []
+    assert home.query("select kind from tailpipe.runs where kind = 'restore'") == [{"kind": "restore"}]
+    home.collect()
+    assert rows(home) == now
+    assert home.query(rejects) == rejected
+    assert home.collect()["partitions"][0]["rows"]["stored"] == 0
+    assert rows(home) == now
+
+    undone = home.run("restore", "app_log", "--as-of", str(first), "--force")
+    assert f"tailpipe restore app_log --as-of {commits(home)[0]['version'] - 1} undoes this" in undone.stderr
+    assert rows(home) == then
+    restored(home, "--as-of", str(last), "--force")
+    assert rows(home) == now
+    assert home.collect()["partitions"][0]["rows"]["stored"] == 0
+
+
+def test_what_cannot_be_restored_is_told(home: Home) -> None:
+    home.configure(APP)
+    home.write("a.log", line("2024-06-01T10:00:00Z"))
+    home.collect()
+    for as_of, code, told in (
+        ("2020-01-01", 2, "app_log did not exist at 2020-01-01 00:00:00 UTC."),
+        ("99", 2, "app_log has no version 99"),
+        ("2199-01-01", 2, "is in the future"),
+    ):
+        done = home.run("restore", "app_log", "--as-of", as_of, "--force")
+        assert (done.returncode, told in done.stderr) == (code, True), done.stderr
+    newest = str(commits(home)[0]["version"])
+    same = home.run("restore", "app_log", "--as-of", newest, "--force")
+    assert "app_log: nothing to restore" in same.stdout

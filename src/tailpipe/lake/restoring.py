@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -25,12 +26,10 @@ from tailpipe.lake.log_entries import read_entry
 from tailpipe.lake.removal import LiveFile, live_files
 from tailpipe.lake.rewriting import rewrite_files
 from tailpipe.lake.state import PartitionState
-from tailpipe.lake.transaction import Restoration, Transaction, until_committed
+from tailpipe.lake.transaction import MAX_APPENDS, Restoration, Transaction, until_committed
 
 KIND = "restore"
 _AT_ONCE = 32
-
-Converted = dict[tuple[str, tuple[ColumnChange, ...]], FileFact]
 
 
 @dataclass(frozen=True)
@@ -64,143 +63,156 @@ class Restored:
         return sum(part.rows_then for part in self.partitions)
 
 
+@dataclass
+class _Past:
+    """The version to restore, which never changes, so that attempts after the first one are quick.
+
+    `known` are versions of application transactions of then, `present` files that were looked for and found. Files
+    that were converted for an attempt that lost serve the next one.
+    """
+
+    address: TableAddress
+    version: int
+    files: tuple[LiveFile, ...]
+    schema: pa.Schema
+    known: Mapping[str, int]
+    states: dict[str, PartitionState] = field(default_factory=dict)
+    present: set[str] = field(default_factory=set)
+    converted: dict[tuple[str, tuple[ColumnChange, ...]], FileFact] = field(default_factory=dict)
+
+    def state(self, partition: str) -> PartitionState:
+        """A partition that came later has an empty one."""
+        if partition not in self.states:
+            self.states[partition] = self._read_state(partition)
+        return self.states[partition]
+
+    def _read_state(self, partition: str) -> PartitionState:
+        try:
+            return state_at(self.address.at(self.version), partition, self.known.get(partition, 0))
+        except LakeError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                raise self._gone("what was known of its partitions is") from error
+            raise
+
+    def check(self, paths: Iterable[str]) -> None:
+        """Raises LakeError unless all of the files are there: those that only old versions name may be vacuumed."""
+        wanted = [path for path in paths if path not in self.present]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            found = pool.map(self.address.files.entry, wanted)
+            missing = [path for path, entry in zip(wanted, found, strict=True) if entry is None]
+        if missing:
+            files = "1 of its files is" if len(missing) == 1 else f"{len(missing):,} of its files are"
+            raise self._gone(files, f", such as {missing[0]}")
+        self.present.update(wanted)
+
+    def _gone(self, what: str, example: str = "") -> LakeError:
+        name = self.address.name
+        return LakeError(
+            f"{name} cannot be restored to version {self.version}: {what} no longer there{example}, "
+            "because of vacuum or --purge. Nothing was changed.",
+            hint=f"choose a later version: tailpipe history {name} lists them",
+        )
+
+
 @dataclass(frozen=True)
 class _Plan:
-    """`base` is the version on which it was made; `states` are those of then of all partitions, new ones included."""
+    """`base` is the version on which it was made, `versions` those of application transactions at it."""
 
+    past: _Past
     base: int
     now: tuple[LiveFile, ...]
-    then: tuple[LiveFile, ...]
     versions: Mapping[str, int]
-    states: Mapping[str, PartitionState]
     changes: tuple[ColumnChange, ...]
 
-    @property
+    @cached_property
     def added(self) -> list[LiveFile]:
         known = {file.path for file in self.now}
-        return [file for file in self.then if file.path not in known]
+        return [file for file in self.past.files if file.path not in known]
 
-    @property
+    @cached_property
     def removed(self) -> list[LiveFile]:
-        kept = {file.path for file in self.then}
+        kept = {file.path for file in self.past.files}
         return [file for file in self.now if file.path not in kept]
 
     @property
+    def states(self) -> dict[str, PartitionState]:
+        return {name: self.past.state(name) for name in self.versions}
+
+    @property
     def changes_anything(self) -> bool:
-        is_known = all(self.states[name].version == version for name, version in self.versions.items())
+        is_known = all(state.version == self.versions[name] for name, state in self.states.items())
         return bool(self.added or self.removed) or not is_known
 
 
 def plan_restore(address: TableAddress, version: int) -> Restored:
     """What a restore would do. Raises LakeError where it cannot."""
-    plan = _plan(address, version)
-    _check_files(address, version, plan)
-    return _restored(address, version, plan, None)
+    return _restored(_plan(_open_past(address, version)), None)
 
 
 def restore(address: TableAddress, version: int) -> Restored:
     """Takes effect as a whole or not at all."""
-    log = TableLog(address, pa.schema([]))
-    # Files that were converted for an attempt that lost serve the next one.
-    converted: Converted = {}
+    log, past = TableLog(address, pa.schema([])), _open_past(address, version)
     with log.transaction(0) as transaction:
-        return until_committed(address.name, lambda: _restore(log, transaction, version, converted))
+        return until_committed(address.name, lambda: _restore(log, transaction, past), MAX_APPENDS)
 
 
-def _restore(log: TableLog, transaction: Transaction, version: int, converted: Converted) -> Restored:
+def _restore(log: TableLog, transaction: Transaction, past: _Past) -> Restored:
     log.refresh()
-    plan = _plan(log.address, version)
-    _check_files(log.address, version, plan)
+    plan = _plan(past)
     if not plan.changes_anything:
-        return _restored(log.address, version, plan, None)
+        return _restored(plan, None)
     after = transaction.restore(
         Restoration(
             kind=KIND,
-            unit=f"version {version}",
+            unit=f"version {past.version}",
             run=uuid.uuid4().hex,
             base=plan.base,
-            files=tuple(_facts(log.address, plan, transaction, converted)),
+            files=tuple(_facts(plan, transaction)),
             removed=tuple(plan.removed),
             versions=plan.versions,
             states=plan.states,
         )
     )
-    return _restored(log.address, version, plan, after)
+    return _restored(plan, after)
 
 
-def _plan(address: TableAddress, version: int) -> _Plan:
-    now = address.opened()
-    base = now.version()
-    then = address.at(version).opened()
-    versions = partition_versions(address.at(base))
-    past = partition_versions(address.at(version))
-    return _Plan(
-        base=base,
-        now=tuple(live_files(now)),
-        then=tuple(live_files(then)),
-        versions=versions,
-        states={name: _state_then(address, name, version, past.get(name, 0)) for name in versions},
-        changes=conversions(_schema(then), _schema(now)),
-    )
+def _open_past(address: TableAddress, version: int) -> _Past:
+    then = address.at(version)
+    delta = then.opened()
+    return _Past(address, version, tuple(live_files(delta)), _schema(delta), partition_versions(then))
+
+
+def _plan(past: _Past) -> _Plan:
+    now = past.address.opened()
+    versions = partition_versions(past.address.at(now.version()))
+    changes = conversions(past.schema, _schema(now))
+    plan = _Plan(past, now.version(), tuple(live_files(now)), versions, changes)
+    rejects = (path for state in plan.states.values() for path in state.reject_files)
+    past.check([*(file.path for file in plan.added), *rejects])
+    return plan
 
 
 def _schema(delta: Any) -> pa.Schema:
     return pa.schema(delta.schema().to_arrow())
 
 
-def _state_then(address: TableAddress, partition: str, version: int, known: int) -> PartitionState:
-    try:
-        return state_at(address.at(version), partition, known)
-    except LakeError as error:
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise _gone(address, version, "what was known of its partitions is") from error
-        raise
-
-
-def _check_files(address: TableAddress, version: int, plan: _Plan) -> None:
-    """Files that no version of now names may be vacuumed."""
-    rejects = [path for state in plan.states.values() for path in state.reject_files]
-    paths = [*(file.path for file in plan.added), *rejects]
-    missing = _missing(address, paths)
-    if missing:
-        files = "1 of its files is" if len(missing) == 1 else f"{len(missing):,} of its files are"
-        raise _gone(address, version, files, f", such as {missing[0]}")
-
-
-def _missing(address: TableAddress, paths: Iterable[str]) -> list[str]:
-    def is_missing(path: str) -> bool:
-        return files.entry(path) is None
-
-    files, wanted = address.files, list(paths)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return [path for path, is_gone in zip(wanted, pool.map(is_missing, wanted), strict=True) if is_gone]
-
-
-def _gone(address: TableAddress, version: int, what: str, example: str = "") -> LakeError:
-    return LakeError(
-        f"{address.name} cannot be restored to version {version}: {what} no longer there{example}. "
-        "They were vacuumed or purged. Nothing was changed.",
-        hint=f"choose a later version: tailpipe history {address.name} lists them",
-    )
-
-
-def _facts(
-    address: TableAddress, plan: _Plan, transaction: Transaction, converted: Converted
-) -> Iterable[FileFact]:
+def _facts(plan: _Plan, transaction: Transaction) -> Iterable[FileFact]:
     """Files that come back, as they are, or written anew where types of columns changed since."""
     if not plan.changes:
         return map(_fact, plan.added)
-    waiting = [file for file in plan.added if (file.path, plan.changes) not in converted]
-    rewriting = rewrite_files(address, waiting, plan.changes, transaction.wrote)
+    past, changes = plan.past, plan.changes
+    waiting = [file for file in plan.added if (file.path, changes) not in past.converted]
+    rewriting = rewrite_files(past.address, waiting, changes, transaction.wrote)
     if rewriting.lost:
         told = "; ".join(map(str, rewriting.lost.values()))
         raise LakeError(
-            f"{address.name}: {told}. Nothing was changed.",
+            f"{past.address.name}: {told}. Nothing was changed.",
             hint="declare the type that the column had then, run tailpipe table rewrite, and restore again",
         )
-    keys = ((file.path, plan.changes) for file in waiting)
-    converted |= dict(zip(keys, rewriting.added, strict=True))
-    return (converted[file.path, plan.changes] for file in plan.added)
+    past.converted |= {
+        (file.path, changes): fact for file, fact in zip(waiting, rewriting.added, strict=True)
+    }
+    return (past.converted[file.path, changes] for file in plan.added)
 
 
 def _fact(file: LiveFile) -> FileFact:
@@ -217,17 +229,24 @@ def _fact(file: LiveFile) -> FileFact:
     )
 
 
-def _restored(address: TableAddress, version: int, plan: _Plan, after: int | None) -> Restored:
-    sides = (plan.now, plan.then, plan.added, plan.removed)
-    files = [Counter(file.partition_values["tp_partition"] for file in side) for side in sides]
-    rows: list[Counter[str]] = []
-    for side in sides[:2]:
-        rows.append(Counter())
-        for file in side:
-            rows[-1][file.partition_values["tp_partition"]] += file.rows
-    names = sorted({*plan.versions, *files[0], *files[1]})
+def _restored(plan: _Plan, after: int | None) -> Restored:
+    past = plan.past
+    counts = {
+        "rows_now": _by_partition(plan.now, lambda file: file.rows),
+        "rows_then": _by_partition(past.files, lambda file: file.rows),
+        "files_added": _by_partition(plan.added, lambda file: 1),
+        "files_removed": _by_partition(plan.removed, lambda file: 1),
+    }
+    names = sorted({*plan.versions, *counts["rows_now"], *counts["rows_then"]})
     parts = (
-        RestoredPartition(name, rows[0][name], rows[1][name], files[2][name], files[3][name])
+        RestoredPartition(name, **{count: by_name[name] for count, by_name in counts.items()})
         for name in names
     )
-    return Restored(version, read_entry(address, version).at, plan.base, after, tuple(parts))
+    return Restored(past.version, read_entry(past.address, past.version).at, plan.base, after, tuple(parts))
+
+
+def _by_partition(files: Iterable[LiveFile], count: Callable[[LiveFile], int]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for file in files:
+        counts[file.partition_values["tp_partition"]] += count(file)
+    return counts

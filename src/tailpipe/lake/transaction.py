@@ -191,7 +191,16 @@ class Transaction:
         name = manifest_name(version, is_snapshot=True)
         state = restoration.states[partition]
         yield self._write(name, snapshot(partition, restoration.run, state, names))
-        told = Change(partition, restoration.kind, restoration.unit, restoration.run)
+        before = state_at(address, partition, begun).reject_files
+        told = Change(
+            partition,
+            restoration.kind,
+            restoration.unit,
+            restoration.run,
+            # The snapshot says the same; these say which came and went.
+            rejects=tuple(path for path in state.reject_files if path not in before),
+            removed_rejects=tuple(path for path in before if path not in state.reject_files),
+        )
         yield self._write(manifest_name(version), manifest_of(told, (name,)))
 
     def _write(self, name: str, manifest: Manifest) -> str:
@@ -249,25 +258,26 @@ def _texts(windows: Mapping[str, Windows]) -> dict[str, tuple[str, ...]]:
 
 @dataclass
 class Attempts:
-    """The policy of beginning again after a conflict: MAX_ATTEMPTS in all, counted anew after each that found less
+    """The policy of beginning again after a conflict: so many attempts at most, counted anew after each that found less
     to do, because then the other process does the same work."""
 
     name: str
+    most: int = MAX_ATTEMPTS
     count: int = 0
 
     def conflicted(self, *, is_less_left: bool = False) -> None:
         """Raises TooManyConflicts when it is enough."""
         self.count = 0 if is_less_left else self.count + 1
-        if self.count >= MAX_ATTEMPTS:
+        if self.count >= self.most:
             raise TooManyConflicts(
-                f"{self.name}: other collectors were faster {MAX_ATTEMPTS} times",
+                f"{self.name}: other collectors were faster {self.most} times",
                 hint="run again when they are done; nothing was lost and nothing was stored twice",
             )
 
 
-def until_committed(name: str, attempt: Callable[[], T]) -> T:
+def until_committed(name: str, attempt: Callable[[], T], most: int = MAX_ATTEMPTS) -> T:
     """Begins again, on top of what the other one committed, when another process was faster."""
-    attempts = Attempts(name)
+    attempts = Attempts(name, most)
     while True:
         try:
             return attempt()

@@ -70,7 +70,8 @@ def _version(address: TableAddress, as_of: AsOf) -> int:
 
 
 def _facts(name: str, done: Restored) -> dict[str, Any]:
-    return {"table": name, **asdict(done), "at": done.at.isoformat()}
+    totals = {"rows_now": done.rows_now, "rows_then": done.rows_then}
+    return {"table": name, **totals, **asdict(done), "at": done.at.isoformat()}
 
 
 def _print(name: str, done: Restored, is_dry: bool) -> None:
