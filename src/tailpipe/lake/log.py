@@ -169,7 +169,7 @@ class TableLog:
         """
         from deltalake import CommitProperties, Transaction
 
-        # People may read these in the log; nothing else does.
+        # For people, who read them in the log or by `tailpipe history`; nothing is decided by them.
         told = {"partition": change.partition, "kind": change.kind, "unit": change.unit}
         told["run" if version is None else "manifest"] = mark
         moved = [] if version is None else [Transaction(application(change.partition), version)]
