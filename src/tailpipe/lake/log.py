@@ -21,6 +21,8 @@ from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.evolution import TYPE_KEY as TYPE_KEY
 from tailpipe.lake.evolution import Evolution, TypeConflict, as_in, evolve
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.floor import APPLICATION as VACUUM
+from tailpipe.lake.floor import floor_of
 from tailpipe.lake.history import application, state_at, version_of
 from tailpipe.lake.paths import LOG, PARTITION_COLUMNS
 from tailpipe.lake.presence import Identity, identity, is_replaced, staying
@@ -231,13 +233,18 @@ class TableLog:
         )
 
     def append_restoration(self, restoration: Restoration, moved: Mapping[str, int]) -> int:
-        """Makes it visible as the version after its base, and moves all partitions on. Returns that version."""
+        """Makes it visible as the version after its base, and moves all partitions on. Returns that version.
+
+        A vacuum that removes files meanwhile, which come back here, must notice: what says how far it went moves too.
+        """
         from deltalake import CommitProperties, Transaction
 
         conflict = ConflictError(f"{self.address.name} was changed by another process meanwhile")
         if self._identity != identity(self.address) or self._delta.version() != restoration.base:
             raise conflict
         told = {"kind": restoration.kind, "unit": restoration.unit, "run": restoration.run}
+        versions = {application(name): version for name, version in moved.items()}
+        versions[VACUUM] = floor_of(self._delta)
         self._append(
             restoration.kind,
             restoration.run,
@@ -248,7 +255,7 @@ class TableLog:
                 list(PARTITION_COLUMNS),
                 commit_properties=CommitProperties(
                     custom_metadata={f"tailpipe.{name}": value for name, value in told.items()},
-                    app_transactions=[Transaction(application(name), at) for name, at in moved.items()],
+                    app_transactions=[Transaction(name, version) for name, version in versions.items()],
                     max_commit_retries=0,
                 ),
             ),

@@ -20,6 +20,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.evolution import ColumnChange, conversions
 from tailpipe.lake.facts import FileFact
+from tailpipe.lake.floor import floor_of
 from tailpipe.lake.history import partition_versions, state_at
 from tailpipe.lake.log import TableLog
 from tailpipe.lake.log_entries import read_entry
@@ -93,6 +94,11 @@ class _Past:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise self._gone("what was known of its partitions is") from error
             raise
+
+    def check_floor(self, floor: int) -> None:
+        """Raises LakeError where a vacuum may be removing files of the version, though they are still there."""
+        if self.version < floor:
+            raise self._gone(f"files that no version since {floor} needs are, or are about to be,")
 
     def check(self, paths: Iterable[str]) -> None:
         """Raises LakeError unless all of the files are there: those that only old versions name may be vacuumed."""
@@ -187,6 +193,8 @@ def _plan(past: _Past) -> _Plan:
     versions = partition_versions(past.address.at(now.version()))
     changes = conversions(past.schema, _schema(now))
     plan = _Plan(past, now.version(), tuple(live_files(now)), versions, changes)
+    if plan.added:
+        past.check_floor(floor_of(now))
     rejects = (path for state in plan.states.values() for path in state.reject_files)
     past.check([*(file.path for file in plan.added), *rejects])
     return plan

@@ -17,7 +17,7 @@ _MISSING_QUALIFIED = re.compile(r'(?:Table|Values list) "([^"]+)" does not have 
 _CANDIDATES = re.compile(r"Candidate (?:bindings|Entries): ?:?(.+)")
 _SUGGESTION = re.compile(r'Did you mean "([^"]+)"\??')
 _CLOSED = re.compile(r'Cannot access (?:file|directory) "(.+?)" - file system operations are disabled')
-_GONE = re.compile(r'Cannot open file "(.+?)": No such file|URL "?(\S+?)"?[:\s].*\b404\b')
+_GONE = re.compile(r"""["']([^"']+)["'](?=: No such file|.*\b404\b)|match the pattern "([^"]+)\"""")
 _RENAMED = {"collections": "tailpipe.runs"}
 _PLACE = re.compile(r"\n\s*(LINE \d+:.*\n.*\^)\s*$", re.S)
 
@@ -48,13 +48,21 @@ def _explain(error_text: str, table_names: Sequence[str]) -> tuple[str, str | No
     if path := _first(_CLOSED, error_text):
         hint = "--allow-external lets SQL read and write what lies outside the lake"
         return f'"{path}" is not in the lake: a query reads the lake and writes nothing.', hint
-    if path := _first(_GONE, error_text):
-        return f'"{path}" is not there any more: it was vacuumed or purged, or deleted by other programs.', (
-            "--as-of a later time, or a window without its rows"
-        )
+    if path := missing_file(error_text):
+        return gone_file(path), "--as-of a later time, or a window without its rows"
     suggestion = _first(_SUGGESTION, error_text)
     message = _SUGGESTION.sub("", error_text).strip()
     return message, f'did you mean "{suggestion}"?' if suggestion else None
+
+
+def missing_file(error_text: str) -> str | None:
+    """The file that DuckDB did not find."""
+    found = _GONE.search(error_text)
+    return found and (found[1] or found[2])
+
+
+def gone_file(path: str) -> str:
+    return f'"{path}" is not there any more: it was vacuumed or purged, or deleted by other programs.'
 
 
 def _table_hint(name: str, table_names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.store_errors import store_hint
 from tailpipe.query.connection import load_extension, quote_name, quote_text
+from tailpipe.query.problems import gone_file, missing_file
 from tailpipe.query.restriction import Restriction
 from tailpipe.tables.type_change import merged_type
 from tailpipe.tables.types import Struct, parse_type, stored_type
@@ -249,10 +250,9 @@ def _readable_rejects(
     try:
         connection.sql(select)
     except duckdb.IOException as error:
-        raise LakeError(
-            f"rejects cannot be read: {delta_message(error)}",
-            "files of the past may be vacuumed or purged; those of now belong to the lake, which must be whole",
-        ) from error
+        path = missing_file(str(error))
+        told = gone_file(path) if path else delta_message(error)
+        raise LakeError(f"rejects cannot be read: {told}", "--as-of a later time has others") from error
     return select
 
 

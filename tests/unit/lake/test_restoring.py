@@ -19,6 +19,8 @@ from tailpipe.lake.restoring import plan_restore, restore
 from tailpipe.lake.runs import partition_runs
 from tailpipe.lake.timeline import commits
 from tailpipe.lake.transaction import Change
+from tailpipe.lake.vacuum import vacuum_table
+from tailpipe.times import Lookback
 
 
 @pytest.fixture
@@ -203,3 +205,35 @@ def test_beside_collectors_nothing_is_lost(history: History) -> None:
     states = partition_states(history.lake, TABLE).values()
     locations = {known.location for state in states for known in state.artifacts.known()}
     assert {row["message"].split()[0] for row in rows} == locations
+
+
+def test_what_was_vacuumed_is_not_restored(history: History) -> None:
+    history.collect("one")
+    history.overwrite("one")
+    history.collect("two")
+    vacuum_table(history.address, Lookback(0, "d"))
+    with pytest.raises(LakeError, match=r"cannot be restored to version 1: .* because of vacuum"):
+        restore(history.address, 1)
+    # No file of it has to be there.
+    restore(history.address, 0)
+    assert truth(history.address).rows == []
+
+
+def test_a_vacuum_leaves_what_is_restored_meanwhile(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history.collect("one", rejected=1)
+    then = truth(history.address)
+    history.overwrite("one")
+    mark = TableLog.append_mark
+    restored: list[int | None] = []
+
+    def after_a_restore(log: TableLog, *arguments: object) -> None:
+        if not restored:
+            restored.append(restore(history.address, 1).after)
+        mark(log, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TableLog, "append_mark", after_a_restore)
+    freed = vacuum_table(history.address, Lookback(0, "d"))
+    assert (restored, sum(freed.files.values())) == ([3], 1)
+    assert truth(history.address) == then
