@@ -24,7 +24,8 @@ MARK = "\x1e"
 _VARYING = (
     (re.compile(r" +"), " "),
     (re.compile(r"\(\d+\.\d s(, [\d,]+ rows/s)?\)"), "(… s)"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "…"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3}Z|\+00:00)"), "…"),
+    (re.compile(r"of \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "of …"),
     (re.compile(r"\d+ [\d,.]+ (B|kB|MB)(?= …$|$)", re.M), "… …"),
     (re.compile(r"[\d,.]+ (B|kB|MB)"), "…"),
     (re.compile(r"\d+ files?"), "… files"),
