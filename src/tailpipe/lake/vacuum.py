@@ -29,7 +29,7 @@ from tailpipe.lake.presence import staying
 from tailpipe.lake.retention import Retention, find_retention, store_time
 from tailpipe.lake.snapshots import write_snapshots
 from tailpipe.lake.sweep import Freed, Sweep
-from tailpipe.lake.transaction import until_committed
+from tailpipe.lake.transaction import MAX_APPENDS, until_committed
 from tailpipe.times import Lookback
 
 KIND = "vacuum"
@@ -42,7 +42,8 @@ def vacuum_table(address: TableAddress, older_than: Lookback, *, is_dry_run: boo
     if not is_dry_run:
         write_snapshots(address, now)
     since = now - older_than if older_than.amount else None
-    return until_committed(address.name, lambda: _vacuum(address, since, now, is_dry_run))
+    # Anybody's removal of files is a conflict with its mark, though it concerns none of what it does.
+    return until_committed(address.name, lambda: _vacuum(address, since, now, is_dry_run), MAX_APPENDS)
 
 
 def _vacuum(address: TableAddress, since: datetime | None, now: datetime, is_dry_run: bool) -> Freed:
