@@ -17,7 +17,12 @@ from pathlib import Path
 import pytest
 from documents import ROOT, Block, blocks
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs/guides").glob("*.md"))]
+from object_store import ObjectStore
+
+GUIDES = sorted((ROOT / "docs/guides").glob("*.md"))
+# What its pages say of buckets is tried with a real one.
+WITH_A_STORE = ROOT / "docs/guides/object-stores.md"
+PAGES = [ROOT / "README.md", *(page for page in GUIDES if page != WITH_A_STORE)]
 MARK = "\x1e"
 
 # Times differ from run to run; sizes, numbers of files and ids, which follow from paths, from machine to machine.
@@ -39,6 +44,13 @@ def test_page_does_what_it_says(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     write_files(found, tmp_path)
     check_outputs(page, found, run_blocks(found, tmp_path), tmp_path)
+
+
+def test_the_page_on_object_stores_does_what_it_says(tmp_path: Path, object_store: ObjectStore) -> None:
+    found = list(blocks(WITH_A_STORE))
+    write_files(found, tmp_path)
+    printed = run_blocks(found, tmp_path, **object_store.environment)
+    check_outputs(WITH_A_STORE, found, printed, tmp_path)
 
 
 def write_files(found: list[Block], folder: Path) -> None:
