@@ -16,7 +16,7 @@ from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.files import Files, FolderFiles
 from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
 from tailpipe.lake.storage import Storage, bucket_of
-from tailpipe.lake.store_errors import store_hint
+from tailpipe.lake.store_errors import plain_cause, store_hint
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class TableAddress:
         except (DeltaError, OSError) as error:
             if store_hint(error) is None and not self._has_beginning():
                 return None
-            raise self.unreadable(error) from error
+            raise self.unreadable(error) from plain_cause(error)
 
     def unreadable(self, error: Exception, what: str = "the Delta log") -> LakeError:
         return LakeError(
@@ -100,7 +100,7 @@ class TableAddress:
         try:
             return self.files.children(folder)
         except OSError as error:
-            raise self.unreadable(error, folder) from error
+            raise self.unreadable(error, folder) from plain_cause(error)
 
     def discard(self, paths: Iterable[str]) -> None:
         """Deletes files that no commit names. One that cannot be deleted is invisible anyway."""

@@ -29,7 +29,7 @@ from tailpipe.lake.presence import Identity, identity, is_replaced, staying
 from tailpipe.lake.removal import LiveFile, add_action, are_live, live_files, remove_action
 from tailpipe.lake.rewriting import Rewriting, refused, rewrite_files
 from tailpipe.lake.state import PartitionState
-from tailpipe.lake.store_errors import store_hint
+from tailpipe.lake.store_errors import plain_cause, store_hint
 from tailpipe.lake.table_deletion import remove_late_entries
 from tailpipe.lake.transaction import Change, Restoration, Transaction, until_committed
 
@@ -142,7 +142,7 @@ class TableLog:
         try:
             yield
         except (DeltaError, OSError) as error:
-            raise self._failed(what, error) from error
+            raise self._failed(what, error) from plain_cause(error)
 
     def check(self, change: Change, version: int | None) -> None:
         """Makes the table if there is none. Raises ConflictError if it is not as the change was prepared for.
@@ -275,7 +275,7 @@ class TableLog:
             if self._find_entry(mark, before, what) is None:
                 raise (
                     conflict if isinstance(error, CommitFailedError) else self._failed(what, error)
-                ) from error
+                ) from plain_cause(error)
         if self.address.storage:
             if self._is_taken_back(mark, before):
                 raise conflict

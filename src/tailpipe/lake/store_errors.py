@@ -71,6 +71,12 @@ def store_hint(error: BaseException) -> str | None:
     return problem.hint if problem else None
 
 
+def plain_cause(error: BaseException) -> BaseException:
+    """To raise another error from: what a store answered may name keys, and traces show causes."""
+    problem = store_problem(error)
+    return StoreError(problem) if problem else error
+
+
 def _problem(coloured: str) -> StoreProblem | None:
     text = COLOUR.sub("", coloured)
     code, status, request = _CODE.search(text), _STATUS.search(text), _REQUEST.search(text)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import duckdb
 
 from tailpipe.errors import QueryError
+from tailpipe.lake.store_errors import store_problem
 from tailpipe.suggest import nearest
 
 _MISSING_TABLE = re.compile(r'Table with name "?([^"\s]+(?: [^"]+)?)"? does not exist')
@@ -26,6 +27,9 @@ def query_error(
     error: duckdb.Error, table_names: Sequence[str], *, is_place_known: bool = True
 ) -> QueryError:
     """`is_place_known` is false where DuckDB points into SQL that we made around the user's."""
+    problem = store_problem(error) if isinstance(error, duckdb.HTTPException | duckdb.IOException) else None
+    if problem is not None:
+        return QueryError(problem.message, problem.hint)
     text = str(error).strip()
     place = _PLACE.search(text)
     error_text = text[: place.start()].strip() if place else text

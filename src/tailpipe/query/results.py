@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import duckdb
 from duckdb.sqltypes import DuckDBPyType
 
+from tailpipe.lake.store_errors import plain_cause
 from tailpipe.query.access import Access
 from tailpipe.query.cells import is_number, json_cell, text_cell
 from tailpipe.query.problems import query_error
@@ -139,6 +140,6 @@ def _explained(table_names: Sequence[str], *, is_place_known: bool = True) -> It
     try:
         yield
     except duckdb.Error as error:
-        raise query_error(error, table_names, is_place_known=is_place_known) from error
+        raise query_error(error, table_names, is_place_known=is_place_known) from plain_cause(error)
     except RuntimeError as error:
         raise KeyboardInterrupt if isinstance(error.__cause__, KeyboardInterrupt) else error from error

@@ -12,7 +12,7 @@ import duckdb
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.delta_errors import delta_message
-from tailpipe.lake.store_errors import store_hint
+from tailpipe.lake.store_errors import plain_cause, store_hint
 from tailpipe.query.connection import load_extension, quote_name, quote_text
 from tailpipe.query.problems import gone_file, missing_file
 from tailpipe.query.restriction import Restriction
@@ -201,7 +201,7 @@ def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
         raise LakeError(
             f'table "{view.name}" cannot be read at {view.uri}: {delta_message(error)}',
             store_hint(error) or "check that the folder is whole and readable",
-        ) from error
+        ) from plain_cause(error)
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, view: TableView) -> None:
