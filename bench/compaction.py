@@ -108,7 +108,7 @@ def _best(work: Callable[[], object]) -> float:
 
 def _compacted(address: TableAddress) -> str:
     log = TableLog(address, pa.schema([]))
-    started = time.perf_counter()
+    started, worked = time.perf_counter(), time.process_time()
     log.refresh()
     planner = partial(plan_days, ASKED)
     results = (compact_day(log, plan, planner) for plan in planner(log.live_files()))
@@ -117,7 +117,8 @@ def _compacted(address: TableAddress) -> str:
     rate = f"{done.size_bytes / seconds / 1e6:.1f} MB/s, {done.rows / seconds:,.0f} rows/s"
     memory = psutil.Process().memory_info().rss / 1e6
     became = f"{done.files:,} files of {done.size_bytes / 1e6:,.0f} MB became {done.files_after:,}"
-    return f"{became} in {seconds:.1f} s: {rate}; {memory:,.0f} MB of memory"
+    work = f"{seconds:.1f} s ({time.process_time() - worked:.1f} s of CPU)"
+    return f"{became} in {work}: {rate}; {memory:,.0f} MB of memory"
 
 
 def _copies(address: TableAddress, day: date, count: int) -> Iterator[FileFact]:

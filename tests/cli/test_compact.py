@@ -31,6 +31,11 @@ def collected(home: Home, rows: int, *days: str) -> None:
         home.write(f"{day}.jsonl", "".join(line(f"{day}T00:00:{k:02}Z", size=k) for k in range(rows)))
     done = home.run("collect", *FROM, "--progress=false")
     assert done.returncode == 0, done.stderr
+    split(home)
+
+
+def split(home: Home) -> None:
+    """Each row in a file of its own, as small as files can be."""
     address = Lake(str(home.data)).table("app_log")
     log = TableLog(address, pa.schema([]))
     log.refresh()
@@ -165,3 +170,20 @@ def test_an_end_in_the_middle_changes_nothing(home: Home, number: signal.Signals
     assert done.returncode == 0
     assert live_files(home) == 1
     assert home.query(COUNTED) == before
+
+
+def test_days_that_are_read_again_beside_a_compaction_lose_nothing(home: Home) -> None:
+    home.configure(APP)
+    collected(home, 6, DAY, "2024-06-02")
+    before = home.query(COUNTED)
+    for _ in range(3):
+        commands = [
+            ("collect", *FROM, "--overwrite", "--progress=false"),
+            ("compact", "--progress=false"),
+            ("compact", "--progress=false"),
+        ]
+        processes = [home.start(*command) for command in commands]
+        ended = [(process.communicate(timeout=240), process.returncode) for process in processes]
+        assert [code for _, code in ended] == [0, 0, 0], ended
+        assert home.query(COUNTED) == before
+        split(home)

@@ -14,7 +14,8 @@ from datetime import date
 
 from tailpipe.errors import ConflictError, LakeError
 from tailpipe.lake.log import TableLog
-from tailpipe.lake.merging import Merge, merge_files
+from tailpipe.lake.merge_inputs import Merge
+from tailpipe.lake.merging import merge_files
 from tailpipe.lake.removal import LiveFile
 from tailpipe.lake.transaction import Change, until_committed
 

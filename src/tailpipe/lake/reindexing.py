@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.compaction import DayPlan, Limits, by_day, in_groups, plan_days
-from tailpipe.lake.merging import Merge
+from tailpipe.lake.merge_inputs import Merge
 from tailpipe.lake.removal import LiveFile, rewriting_of
 from tailpipe.tables.standard import DEFAULT_INDEX
 

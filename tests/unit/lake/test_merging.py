@@ -19,10 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailpipe.errors import LakeError
-from tailpipe.lake import merging
+from tailpipe.lake import merge_rounds, merging
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.compaction import ASKED, compact_day, plan_days
-from tailpipe.lake.merging import Merge, merge_files
+from tailpipe.lake.merge_inputs import Merge, read_inputs
+from tailpipe.lake.merge_rounds import next_rows
+from tailpipe.lake.merging import merge_files
 
 
 @pytest.fixture
@@ -87,12 +89,27 @@ def test_files_are_encoded_as_those_of_collection(address: TableAddress) -> None
 def test_little_memory_gives_the_same_files(
     address: TableAddress, monkeypatch: pytest.MonkeyPatch, round_bytes: int
 ) -> None:
-    monkeypatch.setattr(merging, "ROUND_BYTES", round_bytes)
+    monkeypatch.setattr(merge_rounds, "ROUND_BYTES", round_bytes)
     some_files(address, 6, 20, row_groups=3)
     before = contents(address)
     (file,) = compacted(address)
     assert contents(address) == before
     assert times(file) == sorted(times(file))
+
+
+def test_no_round_holds_more_than_memory_may(address: TableAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where every file has rows of the whole day, so that each round needs rows of all of them."""
+    monkeypatch.setattr(merge_rounds, "ROUND_BYTES", 15_000)
+    some_files(address, 8, 50, row_groups=2)
+    inputs = read_inputs(address.files, Merge(tuple(opened(address).live_files()), 2**30))
+    rounds: list[pa.Table] = []
+    while (place := sum(rows.num_rows for rows in rounds)) < inputs.rows:
+        rounds.append(next_rows(inputs, STORED, place))
+    assert len(rounds) > 3
+    assert all(rows.num_rows and rows.nbytes <= 15_000 for rows in rounds)
+    moments = pa.concat_tables(rounds)["tp_timestamp"].to_pylist()
+    assert moments == sorted(moments)
+    assert len(moments) == 400
 
 
 def test_row_groups_have_no_more_than_those_of_collection(
@@ -207,7 +224,7 @@ def test_any_files_give_their_rows(
         commit(address, write(address, own, row_groups=row_groups))
     before = contents(address)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "ROUND_BYTES", round_bytes)
+        patch.setattr(merge_rounds, "ROUND_BYTES", round_bytes)
         (file,) = compacted(address)
     assert contents(address) == before
     assert times(file) == sorted(times(file))

@@ -12,7 +12,7 @@ from compacting import SCHEMA, STORED, commit, contents, opened, row, write
 from deltalake import DeltaTable
 
 from tailpipe.errors import LakeError
-from tailpipe.lake import merging, reindexing
+from tailpipe.lake import merge_inputs, reindexing
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.compaction import ASKED, DayCompacted, compact_day
 from tailpipe.lake.reindexing import Index, find_index, plan_reindexing
@@ -119,7 +119,7 @@ def test_an_index_that_stored_rows_do_not_tell_is_refused(name: str, sentence: s
 
 
 def test_too_many_values_change_nothing(address: TableAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merging, "MAX_INDEX_VALUES", 2)
+    monkeypatch.setattr(merge_inputs, "MAX_INDEX_VALUES", 2)
     some_rows(address)
     before = contents(address)
     with pytest.raises(LakeError, match=r"more than 2 values\. Nothing was changed"):
