@@ -10,11 +10,11 @@ from itertools import groupby
 from typing import TextIO
 
 from tailpipe.cli.terminal import counted
-from tailpipe.lake.coverage import COLLECTED, EMPTY, FAILED, MISSING, PARTIAL, Day
+from tailpipe.lake.coverage import COLLECTED, EMPTY, EXPIRED, FAILED, MISSING, PARTIAL, Day
 
-_SIGNS = {COLLECTED: "■", EMPTY: "□", PARTIAL: "▒", MISSING: "·", FAILED: "✗"}
-_PLAIN_SIGNS = {COLLECTED: "#", EMPTY: "o", PARTIAL: "~", MISSING: ".", FAILED: "X"}
-_COLOURS = {COLLECTED: "32", EMPTY: "2;32", PARTIAL: "33", MISSING: "2", FAILED: "1;31"}
+_SIGNS = {COLLECTED: "■", EMPTY: "□", PARTIAL: "▒", MISSING: "·", FAILED: "✗", EXPIRED: "-"}
+_PLAIN_SIGNS = {COLLECTED: "#", EMPTY: "o", PARTIAL: "~", MISSING: ".", FAILED: "X", EXPIRED: "-"}
+_COLOURS = {COLLECTED: "32", EMPTY: "2;32", PARTIAL: "33", MISSING: "2", FAILED: "1;31", EXPIRED: "2"}
 
 _MONTH_WIDTH = 16
 _GAP = 3
@@ -47,7 +47,7 @@ class _Month:
     def quiet_state(self) -> str | None:
         """The state that all days share, if it is one in which nothing is there."""
         states = {day.state for day in self.days}
-        return states.pop() if len(states) == 1 and states <= {EMPTY, MISSING} else None
+        return states.pop() if len(states) == 1 and states <= {EMPTY, MISSING, EXPIRED} else None
 
     def lines(self, pen: Pen) -> list[str]:
         """All of the same width on the screen. A week begins with the number of its first day here."""

@@ -55,7 +55,7 @@ def choose_targets(setup: Setup, words: Sequence[str], engine: str) -> Choice:
     return Choice(
         targets=tuple(only_sources(targets[each.chosen], each.sources) for each in chosen),
         left_out=tuple(".".join(key) for key in left_out),
-        is_whole=bool(words) or not _may_hide_partitions(setup),
+        is_whole=bool(words) or not may_hide_partitions(setup),
     )
 
 
@@ -71,6 +71,6 @@ def _tell(
     return own
 
 
-def _may_hide_partitions(setup: Setup) -> bool:
+def may_hide_partitions(setup: Setup) -> bool:
     unnamed = any(kind == "partition" and len(key) != 2 for kind, key in setup.config.broken)
     return unnamed or bool(setup.config.lost_texts)

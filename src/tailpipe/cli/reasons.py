@@ -18,6 +18,7 @@ _USUAL = frozenset(
         SkipReason.LAYOUT,
         SkipReason.OUTSIDE_WINDOW,
         SkipReason.LATE,
+        SkipReason.EXPIRED,
         SkipReason.WAITING,
         SkipReason.EMPTY,
     }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tailpipe.cli.compaction_report import compaction_json, compaction_words
+from tailpipe.cli.expired_words import expired_json, expired_words
 from tailpipe.cli.reasons import print_left_out, print_reasons, print_unstored, tell, window_words
 from tailpipe.cli.terminal import counted, say, seconds, size
 from tailpipe.collect.listing import Listing
@@ -64,6 +65,8 @@ def print_plan(plans: Sequence[PartitionPlan], outcome: RunOutcome, form: str) -
             tell(f"  {unit.label:<16}  {artifacts:>16}  {size(unit.size_bytes):>10}{_action_words(unit)}")
         total = f"{counted(plan.artifact_count, 'artifact')}, {size(plan.size_bytes)}"
         tell(f"  {counted(len(plan.units), 'unit')}, {total}")
+        for listing in plan.listings:
+            _print_edge(listing)
         if not plan.units:
             print_reasons(plan.listings, plan.window)
         _print_failures(unlisted(plan.listings))
@@ -117,6 +120,8 @@ def _print_partition(partition: PartitionOutcome) -> None:
 def _print_upkeep(upkeep: Upkeep) -> None:
     if upkeep.compaction.done:
         tell(f"  {compaction_words(upkeep.compaction)}")
+    if upkeep.expired and not upkeep.expired.is_nothing:
+        tell(f"  {expired_words(upkeep.expired)}")
     for problem in upkeep.problems:
         cause, *hints = problem.split("\nhint: ")
         tell(f"  warning: {cause}")
@@ -159,6 +164,10 @@ def _print_remarks(partition: PartitionOutcome) -> None:
                 f"{source}{artifacts} came later than the lateness allows, for example {listing.late_example}"
             )
             tell("    hint: --from with a time before it collects it")
+        if listing.skipped.get(SkipReason.EXPIRED):
+            artifacts = counted(listing.skipped[SkipReason.EXPIRED], "artifact")
+            example = listing.skip_examples[SkipReason.EXPIRED]
+            tell(f"{source}{artifacts} of expired days left alone, for example {example}")
         if listing.gone:
             artifacts = counted(listing.gone, "artifact")
             pronoun = "it" if listing.gone == 1 else "them"
@@ -172,6 +181,7 @@ def _print_remarks(partition: PartitionOutcome) -> None:
                 f"{source}{artifacts} no longer there {has} rows of the window that are not in the lake, "
                 f"for example {listing.lost_example}"
             )
+        _print_edge(listing)
         if listing.doubted:
             tell(
                 f"{source}an earlier run says it looked up to {listing.doubted}, which is after now: a clock was "
@@ -183,6 +193,11 @@ def _print_remarks(partition: PartitionOutcome) -> None:
         lines = counted(went_on, "last line")
         tell(f"  {lines} went on since the last run; what was collected of {pronoun} is replaced")
     _print_waiting(partition)
+
+
+def _print_edge(listing: Listing) -> None:
+    if listing.edge:
+        tell(f"  source {listing.source}: the window begins {listing.edge[:10]}: rows before that day expire")
 
 
 def _print_waiting(partition: PartitionOutcome) -> None:
@@ -234,6 +249,7 @@ def _partition_json(partition: PartitionOutcome) -> dict[str, Any]:
         "rows": rows_json(partition.rows),
         "failed": [_failure_json(failure) for failure in partition.failed],
         "compacted": compaction_json(partition.upkeep.compaction),
+        "expired": expired_json(partition.upkeep.expired),
         "warnings": list(partition.upkeep.problems),
         "sources": [_listing_json(listing) for listing in partition.listings],
     }

@@ -10,6 +10,7 @@ from enum import Enum
 from tailpipe.collect.listing import Listing
 from tailpipe.collect.plan import Unit
 from tailpipe.lake.compaction import Compaction
+from tailpipe.lake.lifecycle import Expired
 from tailpipe.records import RowCounts
 from tailpipe.times import Window
 
@@ -86,6 +87,7 @@ class Upkeep:
     """What was done for the partition's files after its collection. Problems are told, and fail nothing."""
 
     compaction: Compaction = field(default_factory=Compaction)
+    expired: Expired | None = None
     problems: tuple[str, ...] = ()
 
 

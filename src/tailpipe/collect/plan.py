@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from enum import Enum
 from typing import NamedTuple, TypeVar
 
@@ -116,7 +116,7 @@ class Unit:
 class PartitionPlan:
     """Units in the order in which they run. `renamed` are artifacts whose content only lies elsewhere now, or nowhere.
 
-    `asked` are, by source, the windows that this run wants.
+    `asked` are, by source, the windows that this run wants. Rows before the `edge`, if there is one, expire.
     """
 
     target: Target
@@ -127,6 +127,7 @@ class PartitionPlan:
     asked: Mapping[str, Windows] = field(default_factory=dict)
     renamed: tuple[KnownArtifact, ...] = ()
     is_overwrite: bool = False
+    edge: datetime | None = None
 
     @property
     def unlisted(self) -> frozenset[str]:

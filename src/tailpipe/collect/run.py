@@ -22,6 +22,7 @@ from tailpipe.config.values import WorkspaceConfig
 from tailpipe.errors import LakeError, UsageError, told
 from tailpipe.lake.catalog import stored_columns
 from tailpipe.lake.folder import make_writable
+from tailpipe.lake.lifecycle import edge_of, last_run_of, may_expire
 from tailpipe.lake.state import PartitionState
 from tailpipe.times import Window
 
@@ -38,7 +39,8 @@ def plan_partition(
     wanted = [
         wanted_windows(state, feed.source.name, asked, horizons, now, is_overwrite) for feed in target.feeds
     ]
-    return decide(target, state, wanted, observe(target, state, wanted, now))
+    plan = decide(target, state, wanted, observe(target, state, wanted, now))
+    return replace(plan, edge=horizons.edge)
 
 
 @dataclass(kw_only=True)
@@ -82,9 +84,11 @@ class Collection(Run):
         self.watcher.waiting_for(f"listing {target.name}")
         state = self.log(target).state(target.config.name)
         own, others = target.config, self.workspace
+        expire_after = own.expire_after or others.expire_after
         horizons = Horizons(
             own.lookback or others.lookback or DEFAULT_LOOKBACK,
             own.lateness or others.lateness or DEFAULT_LATENESS,
+            edge_of(expire_after, self.now, last_run_of([state])) if expire_after else None,
         )
         return plan_partition(target, state, self.asked, horizons, self.now, self.is_overwrite)
 
@@ -102,7 +106,7 @@ class Collection(Run):
             assert runner.outcome is not None
             failed = (*unlisted(plan.listings), *runner.outcome.failed)
             outcome = self._leave_report(runner, plan, replace(runner.outcome, failed=failed))
-            outcome = self._kept_up(target, outcome)
+            outcome = self._kept_up(plan, outcome)
         except Exception as error:
             if error is runner.engine_error:
                 raise
@@ -113,8 +117,9 @@ class Collection(Run):
         self.watcher.partition_finished(outcome)
         return outcome
 
-    def _kept_up(self, target: Target, outcome: PartitionOutcome) -> PartitionOutcome:
-        collected = Collected(self.lake, target, outcome, self.watcher, self.is_compacting)
+    def _kept_up(self, plan: PartitionPlan, outcome: PartitionOutcome) -> PartitionOutcome:
+        edge = plan.edge if plan.edge and may_expire(plan.state, plan.edge) else None
+        collected = Collected(self.lake, plan.target, outcome, self.watcher, self.is_compacting, edge)
         return replace(outcome, upkeep=keep_up(collected))
 
     def _prepare(self, target: Target) -> Prepared:

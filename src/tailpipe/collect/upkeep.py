@@ -1,4 +1,5 @@
-"""What follows the collection of a partition: small files of the days that it wrote to are merged.
+"""What follows the collection of a partition: small files of the days that it wrote to are merged, and rows leave that
+are too old.
 
 Collected rows are safe before it begins. Whatever fails here is told, and costs nothing but the upkeep itself.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 import pyarrow as pa
@@ -17,18 +19,20 @@ from tailpipe.collect.target import Target
 from tailpipe.errors import told
 from tailpipe.lake.address import Lake
 from tailpipe.lake.compaction import AFTER_COLLECTION, Compaction, DayPlan, compact_days, plan_days
+from tailpipe.lake.lifecycle import expire
 from tailpipe.lake.log import TableLog
 
 
 @dataclass(frozen=True)
 class Collected:
-    """A partition of which the collection is over, and what of the upkeep is wanted."""
+    """A partition of which the collection is over, and what of the upkeep is wanted. Rows before the `edge` leave."""
 
     lake: Lake
     target: Target
     outcome: PartitionOutcome
     watcher: Watcher
     is_compacting: bool = True
+    edge: datetime | None = None
 
     @property
     def log(self) -> TableLog:
@@ -64,4 +68,11 @@ def _compact(collected: Collected, upkeep: Upkeep) -> Upkeep:
     return replace(upkeep, compaction=compaction, problems=(*upkeep.problems, *problems))
 
 
-_STEPS: tuple[Callable[[Collected, Upkeep], Upkeep], ...] = (_compact,)
+def _expire(collected: Collected, upkeep: Upkeep) -> Upkeep:
+    if collected.edge is None:
+        return upkeep
+    config = collected.target.config
+    return replace(upkeep, expired=expire(collected.lake, config.table, config.name, collected.edge))
+
+
+_STEPS: tuple[Callable[[Collected, Upkeep], Upkeep], ...] = (_compact, _expire)

@@ -78,7 +78,7 @@ class ColumnConfig:
 class TableConfig:
     """`map_fields` lists source fields (globs) that become columns though no block names them.
 
-    `tp_index` is what partitions that say nothing take for theirs.
+    `tp_index` and `expire_after` are what partitions that say nothing take for theirs.
     """
 
     name: str
@@ -90,6 +90,7 @@ class TableConfig:
     position: Position | None = None
     argument_positions: Mapping[str, Position] = field(default_factory=dict)
     tp_index: str | None = None
+    expire_after: Lookback | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class PartitionConfig:
     lookback: Lookback | None = None
     lateness: Lookback | None = None
     max_rejects: RejectLimit | None = None
+    expire_after: Lookback | None = None
     plugin: str | None = None
     description: str = ""
     position: Position | None = None
@@ -129,6 +131,7 @@ class WorkspaceConfig:
     lookback: Lookback | None = None
     lateness: Lookback | None = None
     max_rejects: RejectLimit | None = None
+    expire_after: Lookback | None = None
     position: Position | None = None
 
 

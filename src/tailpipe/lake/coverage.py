@@ -20,7 +20,8 @@ EMPTY = "empty"
 PARTIAL = "partial"
 MISSING = "missing"
 FAILED = "failed"
-STATES = (COLLECTED, EMPTY, PARTIAL, MISSING, FAILED)
+EXPIRED = "expired"
+STATES = (COLLECTED, EMPTY, PARTIAL, MISSING, FAILED, EXPIRED)
 _MAX_NAMES = 3
 
 
@@ -43,7 +44,8 @@ class Day:
 def known_days(state: PartitionState, rows: Mapping[date, int], now: datetime) -> Window | None:
     """From the first day with rows, a failure or a request to the end of today; None if there is none."""
     firsts = [*rows, *failures_by_day(state)]
-    firsts += [window.start.date() for windows in state.asked.values() for window in windows]
+    asked = (window for windows in state.asked.values() for window in windows)
+    firsts += [window.start.date() for window in (*asked, *state.expired)]
     first = min(firsts, default=None)
     if first is None or first > now.date():
         return None
@@ -76,6 +78,7 @@ class _Judge:
         self.window = window
         self.sources = tuple(state.asked)
         self.failures = failures_by_day(state)
+        self.expired = state.expired
         self.asked = _touched(merge(part for parts in state.asked.values() for part in parts), window)
         covered = {source: believed(windows, now) for source, windows in state.covered.items()}
         doubted = [windows[-1].end for source, windows in state.covered.items() if windows != covered[source]]
@@ -94,10 +97,15 @@ class _Judge:
         return tuple(self._day(day) for day in days(self.window))
 
     def _day(self, day: date) -> Day:
+        if self._is_expired(day):
+            return Day(day, EXPIRED)
         state, reason = self._state(day)
         is_open = bool(self._gaps(day)) or day in self.lacking
         is_stuck = state == PARTIAL and not is_open and bool(self.sources)
         return Day(day, state, self.rows.get(day, 0), self.rejected.get(day, 0), reason, is_stuck)
+
+    def _is_expired(self, day: date) -> bool:
+        return not self.rows.get(day) and not subtract(day_window(day), self.expired)
 
     def _state(self, day: date) -> tuple[str, str | None]:
         if day in self.failures:

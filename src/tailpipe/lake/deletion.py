@@ -6,6 +6,7 @@ The state forgets that the rows were kept; rejects count as filtered from then o
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,8 +15,9 @@ import pyarrow as pa
 
 from tailpipe.lake.address import Lake
 from tailpipe.lake.log import TableLog
+from tailpipe.lake.manifest import KnownArtifact
 from tailpipe.lake.quarantine import is_within, prefixes_of, record_prefixes
-from tailpipe.lake.removal import by_prefix, remove_rejects, remove_window
+from tailpipe.lake.removal import Gone, by_prefix, remove_rejects, remove_window
 from tailpipe.lake.transaction import Change, until_committed
 from tailpipe.records import RowCounts
 from tailpipe.times import Window
@@ -76,7 +78,7 @@ def _delete_window(log: TableLog, partition: str, window: Window) -> Deleted:
 
 def _delete_rejects(log: TableLog, partition: str, window: Window | None) -> int:
     state = log.state(partition)
-    choice = _Choice(window)
+    choice = CountedRejects(lambda rows: is_within(rows, window))
     with log.transaction(state.version) as transaction:
         removal = remove_rejects(
             log.address, partition, state.reject_files, choice, REJECTS, transaction.wrote
@@ -92,14 +94,7 @@ def _delete_rejects(log: TableLog, partition: str, window: Window | None) -> int
                 run=uuid.uuid4().hex,
                 rejects=tuple(fact.path for fact in removal.added),
                 removed_rejects=removal.removed,
-                artifacts=tuple(
-                    msgspec.structs.replace(
-                        records[prefix],
-                        rows=records[prefix].rows + RowCounts(filtered=gone, rejected=-gone),
-                    )
-                    for prefix, gone in choice.gone.items()
-                    if prefix in records
-                ),
+                artifacts=choice.changed(records, lambda gone: RowCounts(filtered=gone, rejected=-gone)),
                 # Known artifacts would settle them, but nothing was read.
                 failures=state.failures,
             )
@@ -108,16 +103,26 @@ def _delete_rejects(log: TableLog, partition: str, window: Window | None) -> int
 
 
 @dataclass
-class _Choice:
+class CountedRejects:
     """Says which rejects go, and counts them by artifact."""
 
-    window: Window | None
+    is_gone: Gone
     gone: dict[str, int] = field(default_factory=dict)
 
     def __call__(self, rows: pa.Table) -> Any:
-        is_gone = is_within(rows, self.window)
+        is_gone = self.is_gone(rows)
         going = rows.filter(is_gone)
         counts = pa.table({"prefix": prefixes_of(going.column("id")), "records": going.column("records")})
         for count in counts.group_by("prefix").aggregate([("records", "sum")]).to_pylist():
             self.gone[count["prefix"]] = self.gone.get(count["prefix"], 0) + count["records_sum"]
         return is_gone
+
+    def changed(
+        self, records: Mapping[str, KnownArtifact], by: Callable[[int], RowCounts]
+    ) -> tuple[KnownArtifact, ...]:
+        """Of the artifacts, by prefix, those of which rejects go; `by` says what so many of them change."""
+        return tuple(
+            msgspec.structs.replace(records[prefix], rows=records[prefix].rows + by(gone))
+            for prefix, gone in self.gone.items()
+            if prefix in records
+        )

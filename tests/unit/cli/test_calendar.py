@@ -9,7 +9,7 @@ import pytest
 
 from tailpipe.cli.calendar import Pen, draw, make_pen
 from tailpipe.cli.coverage_report import Report, report_json, report_lines
-from tailpipe.lake.coverage import COLLECTED, EMPTY, FAILED, MISSING, PARTIAL, Day
+from tailpipe.lake.coverage import COLLECTED, EMPTY, EXPIRED, FAILED, MISSING, PARTIAL, Day
 from tailpipe.lake.manifest import Failure
 
 TODAY = date(2024, 8, 5)
@@ -174,5 +174,23 @@ def test_json_tells_every_day() -> None:
         {"date": "2024-08-01", "state": "collected", "rows": 4, "rejected": 2},
         {"date": "2024-08-02", "state": "failed", "rows": 0, "reason": "broke"},
     ]
-    assert found["summary"] == {"collected": 1, "empty": 0, "partial": 0, "missing": 0, "failed": 1}
+    assert found["summary"] == {
+        "collected": 1,
+        "empty": 0,
+        "partial": 0,
+        "missing": 0,
+        "failed": 1,
+        "expired": 0,
+    }
     assert found["failures"][0]["what"] == "y"
+
+
+def test_expired_days_have_a_sign_and_long_runs_of_them_a_line() -> None:
+    days = run_of(date(2020, 1, 1), *[EXPIRED] * 367, COLLECTED)
+    report = Report("t.p", days, (), TODAY)
+    lines = list(report_lines(report, 80, PLAIN))
+    assert "- January 2020 to December 2020: 366 days, all expired" in lines
+    assert " 1         - ■" in lines
+    assert "■ collected 1   - expired 367" in lines
+    assert not any(line.startswith("hint") for line in lines)
+    assert report_json(report)["summary"][EXPIRED] == 367

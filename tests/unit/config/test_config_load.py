@@ -280,3 +280,43 @@ def test_loading_needs_no_engine() -> None:
 def test_the_package_is_cheap_to_import() -> None:
     code = "import sys, tailpipe.config; assert 'tree_sitter' not in sys.modules; tailpipe.config.load"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_rows_expire_as_the_nearest_block_says(load_text: LoadText) -> None:
+    config = load_text(
+        """
+table "app_log" {
+  expire_after = "90d"
+  column "tp_timestamp" {}
+}
+partition "app_log" "table_says" {
+  source "file" {
+    paths = ["a"]
+  }
+}
+partition "app_log" "own" {
+  expire_after = "2Y"
+  source "file" {
+    paths = ["a"]
+  }
+}
+partition "nginx_access_log" "nobody" {
+  source "file" {
+    paths = ["a"]
+  }
+}
+workspace "default" {
+  expire_after = "24H"
+}
+workspace "other" {
+  base = workspace.default
+}
+"""
+    )
+    found = {key[1]: partition.expire_after for key, partition in config.partitions.items()}
+    assert {name: span and str(span) for name, span in found.items()} == {
+        "table_says": "90d",
+        "own": "2Y",
+        "nobody": None,
+    }
+    assert [str(each.expire_after) for each in config.workspaces.values()] == ["24H", "24H"]

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailpipe.lake.coverage import STATES, Day, cover, known_days, other_failures
+from tailpipe.lake.coverage import (
+    COLLECTED,
+    EMPTY,
+    EXPIRED,
+    MISSING,
+    PARTIAL,
+    STATES,
+    Day,
+    cover,
+    known_days,
+    other_failures,
+)
 from tailpipe.lake.known import Artifacts
 from tailpipe.lake.manifest import Failure, KnownArtifact
 from tailpipe.lake.manifest_columns import as_columns
@@ -192,3 +203,24 @@ def test_a_day_is_whole_exactly_if_no_source_lacks_anything_of_it(
             assert day.state == "missing"
         else:
             assert day.state == "partial"
+
+
+def test_days_that_expired_are_told_as_such_and_known_from_the_first_on() -> None:
+    gone = window(at(2), at(5))
+    state = state_of({"file": [window(at(5), ALL_TIME)]}, {"file": [window(at(5), NOW)]}, expired=(gone,))
+    days = drawn(state, {6: 3})
+    assert [day for day, each in days.items() if each.state == EXPIRED] == [2, 3, 4]
+    assert (days[1].state, days[5].state, days[6].state) == (MISSING, EMPTY, COLLECTED)
+    known = known_days(state, {june(6): 3}, NOW)
+    assert known is not None
+    assert known.start == at(2)
+
+
+def test_a_day_of_which_a_part_was_asked_for_again_is_not_expired() -> None:
+    state = state_of(
+        {"file": [window(at(4, 12), ALL_TIME)]},
+        {"file": [window(at(4, 12), NOW)]},
+        expired=(window(at(2), at(4, 12)),),
+    )
+    assert drawn(state, {})[4].state == PARTIAL
+    assert drawn(state, {3: 1})[3].state == PARTIAL

@@ -24,7 +24,7 @@ from tailpipe.lake.state import PartitionState
 from tailpipe.partition_names import Key
 from tailpipe.times import Window
 
-HELP = "Show which days are collected, partial, missing or failed."
+HELP = "Show which days are collected, partial, missing, failed or expired."
 
 _EXAMPLES = """
 examples:

@@ -98,8 +98,14 @@ def _asked(setup: Setup, config: PartitionConfig) -> Facts:
         "filter": config.filter,
         "tp_index": config.tp_index,
         "lookback": str(config.lookback) if config.lookback else None,
+        "expire_after": _expire_after(setup, config),
         "sources": [_source(setup, source) for source in config.sources],
     }
+
+
+def _expire_after(setup: Setup, config: PartitionConfig) -> str | None:
+    found = config.expire_after or setup.workspace.expire_after
+    return str(found) if found else None
 
 
 def _source(setup: Setup, source: SourceConfig) -> Facts:
@@ -124,6 +130,10 @@ def _collection_facts(lake: Lake, table: str, partition: str, now: datetime) -> 
         **_last_run(partition_runs(lake, table, partition), state.last_run),
         "failed": [_failure_facts(failure) for failure in state.failures],
         "pending": list(_pending(state, now)),
+        "expired": [
+            {"from": f"{window.start:%Y-%m-%d}", "before": f"{window.end:%Y-%m-%d}"}
+            for window in state.expired
+        ],
     }
 
 

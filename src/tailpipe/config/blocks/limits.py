@@ -1,8 +1,8 @@
-"""Arguments that partitions and workspaces share: spans of time, and how many rejects are too many."""
+"""Arguments that partitions, tables and workspaces share: spans of time, and how many rejects are too many."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tailpipe.config.blocks.arguments import Arguments
@@ -13,7 +13,8 @@ from tailpipe.config.schema import ANY, Argument
 from tailpipe.errors import UsageError
 from tailpipe.times import Lookback, parse_lookback
 
-LIMITS = (Argument("lookback"), Argument("lateness"), Argument("max_rejects", ANY))
+EXPIRE_AFTER = Argument("expire_after")
+LIMITS = (Argument("lookback"), Argument("lateness"), Argument("max_rejects", ANY), EXPIRE_AFTER)
 _SPANS = ("lookback", "lateness")
 # A span that has room before this day has room before today.
 _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
@@ -22,7 +23,18 @@ _SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 def read_limits(arguments: Arguments, owner: str, report: Report) -> dict[str, Any]:
     """The values of LIMITS by name; None where they are not given or wrong."""
     spans = {name: _span(arguments, name, owner, report) for name in _SPANS}
-    return {**spans, "max_rejects": _max_rejects(arguments, owner, report)}
+    expire_after = read_expire_after(arguments, owner, report)
+    return {**spans, "max_rejects": _max_rejects(arguments, owner, report), "expire_after": expire_after}
+
+
+def read_expire_after(arguments: Arguments, owner: str, report: Report) -> Lookback | None:
+    """Rows leave by whole days, so less than one has no meaning."""
+    span = _span(arguments, EXPIRE_AFTER.name, owner, report)
+    if span is None or _SOME_DAY - span <= _SOME_DAY - timedelta(days=1):
+        return span
+    message = f'argument "expire_after" of {owner} is shorter than a day: "{span}"'
+    report.error(arguments.positions[EXPIRE_AFTER.name], message, 'write at least "1d"')
+    return None
 
 
 def _span(arguments: Arguments, name: str, owner: str, report: Report) -> Lookback | None:

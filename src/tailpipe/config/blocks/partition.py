@@ -94,6 +94,9 @@ class PartitionReader:
         format_ = self.sources.formats.of("source_format", arguments, block)
         sources = self._sources(arguments, block)
         plugin = self._plugin(table, arguments, block)
+        own = self.tables.get(table) if plugin is None else None
+        limits = read_limits(arguments, owner, self.reader.report)
+        limits["expire_after"] = limits["expire_after"] or (own.expire_after if own else None)
         if not arguments.is_given("source") and not any(block.blocks_of("source")):
             hint = 'add source "file" { paths = ["…"] }'
             self.reader.report.error(block.position, f"{owner} has no source", hint)
@@ -102,18 +105,13 @@ class PartitionReader:
             name,
             _named(replace(source, format=source.format or format_) for source in sources),
             arguments.get("filter"),
-            self._index(table, arguments, plugin),
-            **read_limits(arguments, owner, self.reader.report),
+            arguments.get("tp_index") or (own.tp_index if own else None),
+            **limits,
             plugin=plugin,
             description=arguments.get("description", ""),
             position=block.position,
             argument_positions=arguments.positions,
         )
-
-    def _index(self, table: str, arguments: Arguments, plugin: str | None) -> str | None:
-        given: str | None = arguments.get("tp_index")
-        own = self.tables.get(table) if plugin is None else None
-        return given or (own.tp_index if own else None)
 
     def _plugin(self, table: str, arguments: Arguments, block: Block) -> str | None:
         place = arguments.positions.get("plugin", block.position)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from tailpipe.config.blocks.arguments import Arguments, BlockReader, Entry, one_or_more
 from tailpipe.config.blocks.format import FormatReader
+from tailpipe.config.blocks.limits import EXPIRE_AFTER, read_expire_after
 from tailpipe.config.language.kinds import kind, with_article
 from tailpipe.config.language.syntax import Block
 from tailpipe.config.schema import ANY, BOOL, STRINGS, Argument, BlockSchema
@@ -20,6 +21,7 @@ TABLE = BlockSchema(
         Argument("map_fields", STRINGS),
         Argument("null_if", ANY),
         Argument("columns", ANY),
+        EXPIRE_AFTER,
     )
 )
 COLUMN = BlockSchema(
@@ -75,6 +77,7 @@ def _table(name: str, block: Block, formats: FormatReader, reader: BlockReader) 
         block.position,
         arguments.positions,
         tp_index=index.source if index else None,
+        expire_after=read_expire_after(arguments, owner, reader.report),
     )
 
 
