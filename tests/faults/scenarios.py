@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from installed import APP_TABLE, Home, line
+from lake_history import Table
+from tailpipe.lake.address import Lake
 
 FROM = ("--from", "2024-01-01")
 COLLECT = ("collect", *FROM, "--output", "json", "--progress=false")
@@ -44,6 +48,7 @@ class Scenario:
     """`prepare` writes logs and configuration, and brings the lake to where the command begins.
 
     `next_command` is what has nothing to do any more once the command is through; `idle` says so of its summary.
+    It dies at commits only, at all steps, or at some of them that differ from scenario to scenario.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Scenario:
     next_command: tuple[str, ...] = COLLECT
     idle: Callable[[Any], bool] = lambda summary: bool(summary["rows"]["in"] == 0)
     only_commits: bool = False
+    all_steps: bool = False
 
 
 def day_lines(day: str, origin: str, *, rows: int = 40, **fields: str) -> str:
@@ -151,11 +157,35 @@ def long_history(home: Home, run: Run) -> None:
     run(*COLLECT, "--to", MANY_DAYS[94])
 
 
+def old_files(home: Home, run: Run) -> None:
+    """Files of every kind that nobody needs any more, and some of a time so near that they may be needed.
+
+    A first vacuum leaves a snapshot, so that the next finds manifests that it stands for.
+    """
+    home.configure(DATED)
+    for day in MANY_DAYS[:35]:
+        home.write(f"web/{day}-1.jsonl", day_lines(day, "web", rows=2) + "broken\n")
+        home.write(f"db/{day}-1.jsonl", day_lines(day, "db", rows=2))
+    run(*COLLECT)
+    for day in MANY_DAYS[:2]:
+        home.write(f"web/{day}-1.jsonl", day_lines(day, "changed", rows=3))
+    run(*COLLECT)
+    table = Table(Lake(str(home.data)))
+    table.pass_time(timedelta(days=3))
+    run("vacuum", "--older-than", "30d", "--force")
+    table.pass_time(timedelta(days=3))
+    stray = next((home.data / "app_log").glob("tp_partition=one/*/*/*.parquet"))
+    shutil.copy2(stray, stray.with_name(f"{uuid.uuid4().hex}.parquet"))
+    home.write(f"web/{MANY_DAYS[2]}-1.jsonl", day_lines(MANY_DAYS[2], "changed", rows=3))
+    run(*COLLECT)
+
+
 OVERWRITE = (*COLLECT, "--overwrite", "--from", f"{DAYS[1]}", "--to", f"{DAYS[2]}")
 DELETE = ("partition", "delete", "app_log.one", "--force", "--output", "json")
 DELETE_PART = (*DELETE, "--from", f"{DAYS[1]}T05:00:00Z", "--to", f"{DAYS[2]}T10:00:00Z")
 RETRY = ("rejects", "retry", "--output", "json", "--progress=false")
 DROP = ("rejects", "drop", "app_log.one", "--force", "--output", "json")
+VACUUM = ("vacuum", "--older-than", "0", "--force", "--output", "json")
 
 SCENARIOS = (
     Scenario("first collection", first_collection),
@@ -167,6 +197,9 @@ SCENARIOS = (
     Scenario("delete", collected, DELETE_PART, DELETE_PART, lambda summary: bool(summary["rows"] == 0)),
     Scenario("rejects retry", fixed_configuration, RETRY, RETRY),
     Scenario("rejects drop", collected, DROP, DROP, lambda summary: bool(summary["rejects"] == 0)),
+    Scenario(
+        "vacuum", old_files, VACUUM, VACUUM, lambda summary: bool(summary["files"] == 0), all_steps=True
+    ),
     Scenario("long history", long_history, only_commits=True),
     Scenario("query", collected, ("query", "select count(*) from app_log", "--output", "json")),
 )
