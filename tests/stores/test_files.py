@@ -7,14 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from addresses import lake_of, storage_of
 
 from fault_proxy import Fault, FaultProxy, Rule, answer, cut_answer, lose_answer
-from lakes import BucketLake, StoredLake
+from lakes import StoredLake
 from object_store import ObjectStore
-from tailpipe.aws_credentials import AwsAccess
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.files import Files
-from tailpipe.lake.storage import Storage
 from tailpipe.lake.store_errors import StoreError
 
 ODD = "tp_partition=a b/tp_index=ü%2F+&=/x.parquet"
@@ -22,18 +21,9 @@ ODD = "tp_partition=a b/tp_index=ü%2F+&=/x.parquet"
 LARGE = 11 << 20
 
 
-def storage_of(store: ObjectStore) -> Storage:
-    return Storage(
-        fixed=AwsAccess(
-            store.key, store.secret, region=store.region, endpoint_url=store.endpoint, is_path_style=True
-        )
-    )
-
-
 @pytest.fixture
 def files(lake: StoredLake) -> Files:
-    storage = storage_of(lake.store) if isinstance(lake, BucketLake) else None
-    return TableAddress(f"{lake.uri}/app_log", storage).files
+    return lake_of(lake).table("app_log").files
 
 
 def test_what_was_written_is_read(files: Files) -> None:

@@ -1,0 +1,122 @@
+"""Compact, vacuum and a reader, again and again beside two collectors: the reader sees whole days, and misses no file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from addresses import lake_of
+from machines import COLLECT, ROWS, expected, machine, rows_by_day, told, write_logs
+
+from installed import Home
+from lakes import StoredLake
+from tailpipe.lake.kinds import Kind
+from tailpipe.lake.vacuum import vacuum_table
+
+DAYS = ("2024-06-01", "2024-06-02")
+OVERWRITE = (*COLLECT, "--overwrite")
+
+
+@dataclass(frozen=True)
+class Since:
+    """A retention that begins at a moment, where the command knows none shorter than a minute."""
+
+    moment: datetime
+    amount: int = 1
+
+    def __rsub__(self, now: datetime) -> datetime:
+        return self.moment
+
+
+@dataclass
+class Reader:
+    """Looks at the table as a user does. `began_at` is when its present look began, or before that."""
+
+    home: Home
+    began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    looks: list[dict[str, int]] = field(default_factory=list)
+
+    def look(self) -> None:
+        self.began_at = datetime.now(UTC)
+        self.looks.append(rows_by_day(self.home))
+
+    def check(self) -> None:
+        """Days come as a whole and grow by whole files; nothing that was seen goes again."""
+        for before, after in zip(self.looks, self.looks[1:], strict=False):
+            assert all(after.get(day, 0) >= rows for day, rows in before.items()), (before, after)
+        assert {rows % ROWS for look in self.looks for rows in look.values()} == {0}
+
+
+@contextmanager
+def again_and_again(*works: Callable[[], Any]) -> Iterator[None]:
+    """Each in a thread of its own, at least once and until the block ends. What one raises, the block raises."""
+    is_over = threading.Event()
+    raised: list[BaseException] = []
+
+    def run(work: Callable[[], Any]) -> None:
+        try:
+            work()
+            while not is_over.is_set():
+                work()
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+    if raised:
+        raise raised[0]
+
+
+@pytest.mark.parametrize("rounds", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.timeout(1200)
+def test_a_reader_misses_nothing(tmp_path: Path, lake: StoredLake, rounds: int) -> None:
+    first = machine(tmp_path / "first", lake, "one", "both")
+    second = machine(tmp_path / "second", lake, "two", "both", logs=first.logs)
+    keeper = machine(tmp_path / "keeper", lake)
+    reader = Reader(machine(tmp_path / "reader", lake))
+    write_logs(first, "one", "two", "both", days=DAYS, part="0")
+    for home in (first, second):
+        home.collect()
+    merged: list[dict[str, Any]] = []
+    freed: list[int] = []
+
+    def compact() -> None:
+        merged.extend(day for part in told(keeper, "compact")["partitions"] for day in part["days"])
+
+    def vacuum() -> None:
+        """What the reader may need stays: it began to look after this moment."""
+        retention = Since(reader.began_at - timedelta(seconds=1))
+        done = vacuum_table(lake_of(lake).table("app_log"), retention)  # type: ignore[arg-type]
+        assert done.left == []
+        freed.append(done.files.get(Kind.DATA, 0))
+
+    with again_and_again(compact, vacuum, reader.look):
+        for number in range(1, rounds + 1):
+            write_logs(first, "one", "two", "both", days=DAYS, part=str(number))
+            running = [first.start(*COLLECT), second.start(*(OVERWRITE if number % 2 else COLLECT))]
+            for process in running:
+                output, errors = process.communicate()
+                assert process.returncode == 0, errors + output
+    compact()
+    reader.look()
+    vacuum()
+    reader.look()
+    reader.check()
+    assert reader.looks[-1] == expected("one", "two", "both", days=DAYS, rows=(rounds + 1) * ROWS)
+    assert merged
+    assert sum(freed) > 0
+    for home in (first, second):
+        assert home.collect()["rows"]["in"] == 0
