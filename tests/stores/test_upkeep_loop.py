@@ -1,4 +1,4 @@
-"""Compact, vacuum and a reader, again and again beside two collectors: the reader sees whole days, and misses no file."""
+"""Compact, vacuum and a reader, over and over beside two collectors: whole days are seen, and no file is missed."""
 
 from __future__ import annotations
 
