@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from deltalake import DeltaTable
 from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import partition_states
 from tailpipe.lake.columns import id_prefix
+from tailpipe.lake.compaction import ASKED, compact_day, plan_days
 from tailpipe.lake.datafile import open_data_file
 from tailpipe.lake.deletion import delete_rejects, delete_window
 from tailpipe.lake.evolution import TYPE_KEY
@@ -108,6 +110,7 @@ class History:
             lambda: self.collect(partition, choice.randrange(DAYS), rejected=choice.randrange(3)),
             lambda: self.overwrite(partition),
             lambda: delete_window(self.lake, TABLE, partition, day_window(_day(choice.randrange(DAYS)))),
+            self.compact,
             lambda: delete_rejects(self.lake, TABLE, partition),
             lambda: self.change_schema(choice.choice(["INTEGER", "BIGINT"]), choice.choice([(), ("more",)])),
         ]
@@ -155,9 +158,17 @@ class History:
         change = Change(partition, "overwrite", "", f"run {self.count}", files=(new,), removed=tuple(files))
         log.commit(change, version)
 
+    def compact(self) -> None:
+        planner = partial(plan_days, ASKED)
+        log = TableLog(self.address, pa.schema([]))
+        log.refresh()
+        for plan in planner(log.live_files()):
+            compact_day(log, plan, planner)
+
     def change_schema(self, size: str, more: tuple[str, ...]) -> None:
         """Types only become wider, and columns stay."""
-        self.schema = schema(size, more)
+        is_wide = self.schema.field("size").type == pa.int64()
+        self.schema = schema("BIGINT" if is_wide else size, more)
         self.log.prepare()
 
     def data_file(self, partition: str, day: int, rows: int, location: str) -> FileFact:

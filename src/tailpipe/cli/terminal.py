@@ -30,7 +30,7 @@ def confirm(question: str, is_forced: bool) -> None:
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise UsageError("nothing was deleted.")
+        raise UsageError("nothing was changed.")
 
 
 def note(text: str) -> None:

@@ -18,10 +18,11 @@ from tailpipe.lake import history
 from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import list_tables, partition_names, partition_states
 from tailpipe.lake.deletion import delete_window
-from tailpipe.lake.history import all_names, next_version, partition_versions, recent_names
+from tailpipe.lake.history import all_names, next_version, partition_versions, recent_names, state_at
 from tailpipe.lake.log import TableLog
 from tailpipe.lake.manifest_file import Manifest, write_manifest
 from tailpipe.lake.paths import manifest_path
+from tailpipe.lake.restoring import restore
 from tailpipe.lake.runs import partition_runs
 from tailpipe.lake.table_deletion import delete_table
 from tailpipe.lake.transaction import MANIFESTS_PER_SNAPSHOT, Change, manifest_of, snapshot
@@ -182,6 +183,24 @@ def test_a_lake_of_before_opens_and_goes_on(address: TableAddress, has_snapshot:
     DeltaTable(address.uri).create_checkpoint()
     shorten(address)
     assert keys(log.state("p")) == {("file", f"{number}.log") for number in (*numbers, 6)}
+
+
+def test_a_lake_of_before_is_read_as_it_was_and_restored(address: TableAddress) -> None:
+    columns = ["tp_partition", "tp_index", "tp_date"]
+    DeltaTable.create(address.uri, Schema.from_arrow(pa.schema(list(SCHEMA))), partition_by=columns)
+    for number in range(1, 4):
+        of_before(address, number, manifest_of(unit(number)))
+
+    def known(version: int | None = None) -> set[tuple[str, str]]:
+        found = address if version is None else address.at(version)
+        return keys(state_at(found, "p", partition_versions(found)["p"]))
+
+    assert known(2) == {("file", "1.log"), ("file", "2.log")}
+    for version in (2, 1, 3):
+        restore(address, version)
+        assert known() == {("file", f"{number}.log") for number in range(1, version + 1)}
+    runs = partition_runs(lake_of(address), "app_log", "p")
+    assert [run.kind for run in runs] == ["collect"] * 3 + ["restore"] * 3
 
 
 def test_a_first_commit_that_was_killed_hides_no_partition(address: TableAddress) -> None:

@@ -78,6 +78,16 @@ def test_a_commit_tells_what_came_and_went(history: History) -> None:
     assert all(newer.at >= older.at for newer, older in pairwise(found))
 
 
+def test_files_that_are_merged_bring_and_take_no_rows(history: History) -> None:
+    history.collect("one", rows=3)
+    history.collect("one", rows=2)
+    history.compact()
+    merged = next(commits(history.address, kept_of(history.address)))
+    assert (merged.kind, merged.partition, merged.unit) == ("compact", "one", "2024-06-01")
+    assert (merged.rows_added, merged.rows_removed) == (0, 0)
+    assert (merged.files_added, merged.files_removed) == (1, 2)
+
+
 def test_rows_that_went_are_told_by_what_lies_before_the_entries_that_are_read(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
