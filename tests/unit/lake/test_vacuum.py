@@ -6,6 +6,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote
@@ -200,11 +201,14 @@ def test_a_lake_of_before_is_vacuumed(table: Table, has_snapshot: bool) -> None:
         known = table.log().state("p")
         of_before(table.address, 4, snapshot("p", "run", known))
         of_before(table.address, 5, manifest_of(unit(5)))
-    before = table.readable()
+    before, version = table.readable(), table.delta.version()
+    DeltaTable(table.address.uri).create_checkpoint()
     table.pass_time(10 * DAY)
     freed = vacuum(table)
     assert freed.files == ({Kind.MANIFESTS: 3} if has_snapshot else {})
     assert table.readable() == before
+    past = replace(table, lake=table.lake.at(version))
+    assert past.readable(version) == before, "entries of the log name the manifests of that time"
     DeltaTable(table.address.uri).create_checkpoint()
     table.pass_time(10 * DAY)
     freed = vacuum(table, NONE)
@@ -213,6 +217,19 @@ def test_a_lake_of_before_is_vacuumed(table: Table, has_snapshot: bool) -> None:
     assert not partition_runs(table.lake, table.name)
     table.collect()
     assert len(partition_runs(table.lake, table.name)) == 1
+
+
+def test_a_longer_retention_than_the_last_one_asks_for_nothing_that_is_gone(table: Table) -> None:
+    for _ in range(3):
+        for _ in range(10):
+            table.collect()
+        table.pass_time(10 * DAY)
+    vacuum(table, NONE)
+    table.pass_time(10 * DAY)
+    assert Kind.MANIFESTS in vacuum(table, NONE).files
+    before = table.readable()
+    assert not vacuum(table, Lookback(35, "d")).files
+    assert table.readable() == before
 
 
 def test_a_table_of_a_name_that_no_folder_can_have(table: Table) -> None:
