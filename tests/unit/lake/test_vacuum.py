@@ -29,6 +29,7 @@ from tailpipe.lake.kinds import Kind
 from tailpipe.lake.log import TableLog
 from tailpipe.lake.paths import PARTITION_COLUMNS
 from tailpipe.lake.removal import live_files
+from tailpipe.lake.restoring import restore
 from tailpipe.lake.runs import partition_runs
 from tailpipe.lake.sweep import Freed
 from tailpipe.lake.table_deletion import delete_table
@@ -217,6 +218,23 @@ def test_a_lake_of_before_is_vacuumed(table: Table, has_snapshot: bool) -> None:
     assert not partition_runs(table.lake, table.name)
     table.collect()
     assert len(partition_runs(table.lake, table.name)) == 1
+
+
+def test_rejects_that_left_by_a_restore_stay_for_versions_that_have_them(table: Table) -> None:
+    """It brings another state for all partitions at once."""
+    table.collect(rejects=1)
+    table.pass_time(20 * DAY)
+    table.collect(rejects=1)
+    table.pass_time(10 * DAY)
+    before = table.readable(2)
+    restore(table.address, 1)
+    assert not vacuum(table).files
+    assert table.readable(2) == before
+    restore(table.address, 2)
+    restored = table.readable()
+    restore(table.address, 1)
+    assert not vacuum(table).files
+    assert table.readable(4) == restored == before
 
 
 def test_a_longer_retention_than_the_last_one_asks_for_nothing_that_is_gone(table: Table) -> None:
@@ -422,7 +440,7 @@ def test_a_table_that_took_the_place_of_another_keeps_its_log(
 
 Move = tuple[str, str, int, float]
 moves = st.tuples(
-    st.sampled_from(["collect", "collect", "collect", "compact", "delete", "drop", "vacuum"]),
+    st.sampled_from(["collect", "collect", "collect", "compact", "delete", "drop", "vacuum", "restore"]),
     st.sampled_from(["p", "q"]),
     st.integers(0, 1),
     st.sampled_from([0, 0.1, 2, 5]),
@@ -468,3 +486,7 @@ def play(table: Table, move: str, partition: str, day: int, older_than: Lookback
             table.drop_rejects(partition)
         case "vacuum":
             vacuum_table(table.address, older_than)
+        case "restore":
+            version = max(table.delta.version() - 3, 1)
+            if version >= floor_of(table.delta):
+                restore(table.address, version)
