@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -26,6 +26,8 @@ from rules_world import (
 
 ALWAYS = frozenset(range(HOURS))
 Hours = frozenset[int]
+# A clock is believed so far beyond the last run.
+LEAP_HOURS = 24 * 7
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,11 @@ class Run:
 
 @dataclass
 class Reached:
-    """How far a run came: the units it committed, and whether it came to its end."""
+    """How far a run came: the units it committed, whether it came to its end, and took out what is too old then."""
 
     units: set[str] = field(default_factory=set)
     is_ended: bool = False
+    is_expired: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,9 @@ class Failed:
 class Known:
     """Content that was collected: what was read of it, and the hours whose rows are kept.
 
-    It is gone when somebody looked for rows of it that are not kept, and its source did not have it.
+    It is gone when somebody looked for rows of it that are not kept, and its source did not have it. `rejected` are its
+    bad lines, with the first and the last hour in which they can have been rejected. Those that `left` by their age are
+    not in quarantine; those that `may_be_left` may be: whoever reads the file from its beginning rejects them again.
     """
 
     source: str
@@ -71,6 +76,9 @@ class Known:
     text: str
     kept: Hours
     is_gone: bool = False
+    rejected: Mapping[str, tuple[int, int]] = field(default_factory=dict, compare=False)
+    left: frozenset[str] = field(default=frozenset(), compare=False)
+    may_be_left: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def unit(self) -> str:
@@ -82,8 +90,25 @@ class Known:
                 yield raw
 
     def rejects(self) -> list[str]:
-        """They go with the last row that can be kept."""
-        return [raw for raw in self.text.splitlines() if self.kept and hour_of(raw) is None]
+        """They go with the last row that can be kept, or by their age."""
+        return [raw for raw in _bad_lines(self.text) if self.kept and raw not in self.left]
+
+    def sure_rejects(self) -> list[str]:
+        return [raw for raw in self.rejects() if raw not in self.may_be_left]
+
+    def expire(self, edge: int) -> Known:
+        """Rejects leave that were rejected before the edge, or all where the day and all rows lie before it."""
+        ends = [24 * (self.day + 1)] if self.day is not None else []
+        ends += [max(self.row_hours) + 1] if self.row_hours else []
+        is_over = bool(ends) and max(ends) <= edge
+        leave = {raw for raw, (_, last) in self.rejected.items() if is_over or last < edge}
+        may_leave = {raw for raw, (first, _) in self.rejected.items() if first < edge}
+        return replace(
+            self,
+            kept=self.kept - frozenset(range(edge)),
+            left=self.left | leave,
+            may_be_left=self.may_be_left | may_leave,
+        )
 
     @property
     def row_hours(self) -> Hours:
@@ -129,7 +154,12 @@ class Model:
     known: list[Known] = field(default_factory=list)
     asked: dict[str, Hours] = field(default_factory=dict)
     covered: dict[str, Hours] = field(default_factory=dict)
+    expired: Hours = frozenset()
     has_commits: bool = False
+    last_run: int | None = None
+
+    def copy(self) -> Model:
+        return replace(self, known=list(self.known), asked=dict(self.asked), covered=dict(self.covered))
 
     def rows(self) -> Counter[str]:
         return Counter(raw for known in self.known for raw in known.rows())
@@ -137,19 +167,33 @@ class Model:
     def rejects(self) -> Counter[str]:
         return Counter(raw for known in self.known for raw in known.rejects())
 
+    def sure_rejects(self) -> Counter[str]:
+        return Counter(raw for known in self.known for raw in known.sure_rejects())
+
     def check(self, world: World, run: Run) -> None:
         """Raises EmptyWindow where nothing is asked for."""
         for source in run.sources:
-            self._wanted(source, run, world.now)
+            self._wanted(source, run, world.now, self.edge(world))
+
+    def edge(self, world: World) -> int:
+        """The hour before which rows expire; 0 where they stay."""
+        return self.edge_after(world.now, world.expire_after) if world.expire_after else 0
+
+    def edge_after(self, now: int, days: int, *, is_forced: bool = False) -> int:
+        is_believed = is_forced or self.last_run is None
+        return _midnight((now if is_believed else min(now, self.last_run + LEAP_HOURS)) - 24 * days)
 
     def collect(self, world: World, run: Run, reached: Reached) -> Failed:
         """Returns what fails in a run that comes to its end."""
-        wanted = {source: self._wanted(source, run, world.now) for source in run.sources}
+        edge = self.edge(world)
+        wanted = {source: self._wanted(source, run, world.now, edge) for source in run.sources}
         failed = _failed(world, wanted)
         effects = [
             effect
             for source in run.sources
-            for effect in self._effects(world.of(source), source, wanted[source], world.now, run.is_overwrite)
+            for effect in self._effects(
+                world.of(source), source, wanted[source], world.now, run.is_overwrite, edge
+            )
             if effect.after.day not in failed.days
         ]
         lost = [known for source in run.sources for known in self._lost(world, source, wanted[source])]
@@ -159,9 +203,11 @@ class Model:
         if reached.units or (reached.is_ended and (self.has_commits or effects or failed.labels)):
             self.has_commits = True
             self.asked |= {source: self._asked(source) | hours for source, hours in wanted.items()}
+            self.expired = self.expired.difference(*wanted.values())
         if reached.is_ended:
             self.known = [replace(known, is_gone=known.is_gone or known in lost) for known in self.known]
         if reached.is_ended and self.has_commits:
+            self.last_run = world.now
             self._doubt(world.now)
             missed = frozenset(hour for day in failed.days for hour in day_hours(day))
             looked_at = {source: hours & frozenset(range(world.now)) for source, hours in wanted.items()}
@@ -169,7 +215,30 @@ class Model:
                 source: (self.covered.get(source, frozenset()) | hours) - missed
                 for source, hours in looked_at.items()
             }
+        if reached.is_expired:
+            self.expire(edge)
         return failed
+
+    def expire(self, edge: int) -> None:
+        """What was asked for or had rows is known as expired, unless nothing was."""
+        before = frozenset(range(edge))
+        gone = before & self._row_days().union(*self.asked.values())
+        if self.has_commits and gone:
+            self.known = [known.expire(edge) for known in self.known]
+            self.asked = {source: asked - before for source, asked in self.asked.items()}
+            self.covered = {source: covered - before for source, covered in self.covered.items()}
+            self.expired |= gone
+
+    def expired_days(self, now: int) -> set[int]:
+        return {day for day in range(now // 24 + 1) if day_hours(day) <= self.expired - self._row_days()}
+
+    def has_rows_before(self, edge: int) -> bool:
+        return any(hour < edge for hour in self._row_days())
+
+    def _row_days(self) -> Hours:
+        """All hours of days with rows."""
+        days = {hour // 24 for known in self.known for hour in known.row_hours & known.kept}
+        return frozenset(hour for day in days for hour in day_hours(day))
 
     def delete(self, hours: Hours) -> None:
         self.known = [replace(known, kept=known.kept - hours) for known in self.known]
@@ -209,13 +278,16 @@ class Model:
             *(known.lacking for known in self.known if known.source == source and not known.is_gone)
         )
 
-    def _wanted(self, source: str, run: Run, now: int) -> Hours:
+    def _wanted(self, source: str, run: Run, now: int, edge: int) -> Hours:
         end = HOURS if run.end is None else run.end
         if run.start is not None or min(self._asked(source), default=HOURS) > now:
             start = _midnight(now - LOOKBACK_HOURS) if run.start is None else run.start
-            wanted = frozenset(range(start, end))
+            wanted = frozenset(range(max(start, edge), end))
         else:
             wanted = frozenset(hour for hour in self._going_on(source, now) if hour < end)
+        if run.start is None:
+            wanted -= self.expired
+        wanted = frozenset(hour for hour in wanted if hour >= edge)
         if not wanted:
             raise EmptyWindow
         return wanted
@@ -239,15 +311,16 @@ class Model:
         )
 
     def _effects(
-        self, files: list[LogFile], source: str, wanted: Hours, now: int, is_overwrite: bool
+        self, files: list[LogFile], source: str, wanted: Hours, now: int, is_overwrite: bool, edge: int
     ) -> Iterator[Effect]:
-        asked = self._asked(source) | wanted
+        closed = frozenset(range(edge)) | (self.expired - wanted)
+        asked = (self._asked(source) | wanted) - closed
         for file, before in self._recognised(files, source):
             if not _is_wanted(file, wanted) and not (before and _is_missed(before, wanted, is_overwrite)):
                 continue
             if before is not None or not self._is_being_packed(file, now):
                 is_taken_whole = source == DATED and (before is None or not before.kept)
-                after = _read(file, before, ALWAYS if is_taken_whole else asked, now)
+                after = _read(file, before, ALWAYS - closed if is_taken_whole else asked, now)
                 if after != before:
                     yield Effect(before, after)
 
@@ -344,7 +417,18 @@ def _read(file: LogFile, before: Known | None, target: Hours, now: int) -> Known
     ):
         return replace(before, place=file.name)
     kept = target if before is None else before.kept | target
-    return Known(file.source, file.name, file.day, text, kept)
+    earlier = before.rejected if before is not None else {}
+    rejected = {raw: _stretched(earlier.get(raw, (now, now)), now) for raw in _bad_lines(text)}
+    may_be_left = before.left | before.may_be_left if before is not None else frozenset()
+    return Known(file.source, file.name, file.day, text, kept, rejected=rejected, may_be_left=may_be_left)
+
+
+def _stretched(hours: tuple[int, int], hour: int) -> tuple[int, int]:
+    return min(*hours, hour), max(*hours, hour)
+
+
+def _bad_lines(text: str) -> list[str]:
+    return [raw for raw in text.splitlines() if hour_of(raw) is None]
 
 
 def _is_whole(line: str) -> bool:

@@ -99,8 +99,11 @@ class LogFile:
 
 @dataclass
 class World:
+    """`expire_after` is what the partition says of its rows, in days."""
+
     folder: Path
     now: int = 24 * 40 + 9
+    expire_after: int | None = None
     files: dict[str, LogFile] = field(default_factory=dict)
     numbers: count[int] = field(default_factory=lambda: count(1))
     writings: count[int] = field(default_factory=lambda: count(1))

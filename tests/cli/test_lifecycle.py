@@ -97,6 +97,8 @@ def test_rows_that_are_too_old_leave_and_days_are_known_as_expired(home: Home) -
     shown = json.loads(home.run("partition", "show", "app_log.one", "--output", "json").stdout)
     assert shown["expired"] == [{"from": day(60), "before": day(10)}]
     assert (shown["pending"], shown["rejects"], shown["expire_after"]) == ([], 2, "10d")
+    known = home.run("query", "select sum(rejected) from tailpipe.artifacts", "--output", "csv")
+    assert known.stdout.splitlines()[1] == "2"
 
 
 def test_a_collection_takes_out_what_is_too_old_and_says_so(home: Home) -> None:

@@ -4,44 +4,53 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from pipelines import Place
+from rules_histories import UPKEEPS, beginnings, divided_windows, operations
 from rules_model import Run
 from rules_play import (
+    GONE,
+    WHOLE,
     Came,
     Collect,
     Operation,
     Trap,
     assert_deaths_leave_no_trace,
     assert_order_does_not_matter,
-    beginnings,
-    divided_windows,
-    operations,
+    days_of,
     play,
-    whole_days,
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect import run_report
 from tailpipe.collect.outcome import Cause
 from tailpipe.collect.windows import ALWAYS
 from tailpipe.engine.session import Session
-from tailpipe.errors import UsageError
+from tailpipe.errors import LakeError, UsageError
+from tailpipe.lake import retention, snapshots
 from tailpipe.lake import transaction as transactions
+from tailpipe.lake.address import TableAddress
 from tailpipe.lake.catalog import partition_states, reject_files
+from tailpipe.lake.compaction import ASKED, Compaction, compact_days, plan_days
 from tailpipe.lake.deletion import delete_window
+from tailpipe.lake.lifecycle import edge_of, expirable, expire, last_run_of
+from tailpipe.lake.log import TableLog
+from tailpipe.lake.restoring import restore
 from tailpipe.lake.sizes import rows_per_day
 from tailpipe.lake.state import PartitionState
 from tailpipe.lake.transaction import Change, Transaction
-from tailpipe.times import Window
+from tailpipe.lake.vacuum import vacuum_table
+from tailpipe.times import Window, parse_lookback
 
 EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "30"))
 TABLE = "app_log"
@@ -72,6 +81,44 @@ class InLake:
         window = ALWAYS if start is None or end is None else Window(moment(start), moment(end))
         delete_window(self.place.lake, TABLE, "p", window)
 
+    def configure(self, expire_after: int | None) -> None:
+        said = f'\n  expire_after = "{expire_after}d"' if expire_after else ""
+        self.place.configure(CONFIG.replace('lookback = "6d"', f'lookback = "6d"{said}'))
+
+    def expire(self, world: World, days: int, is_forced: bool) -> None:
+        seen = None if is_forced else last_run_of(partition_states(self.place.lake, TABLE).values())
+        edge = edge_of(parse_lookback(f"{days}d"), moment(world.now), seen)
+        foretold = expirable(self.place.lake, TABLE, "p", edge)
+        assert expire(self.place.lake, TABLE, "p", edge) == foretold
+
+    def compact(self) -> None:
+        log = TableLog(self.address, pa.schema([]))
+        log.refresh()
+        planner = partial(plan_days, ASKED)
+        plans = planner(log.live_files("p"))
+        compaction = Compaction.of(compact_days(log, plans, planner, lambda plan: None))
+        assert not compaction.failed
+        assert compaction.files == sum(len(plan.files) for plan in plans)
+
+    def vacuum(self) -> None:
+        if self.version() is not None:
+            vacuum_table(self.address, parse_lookback("0d"))
+
+    def version(self) -> int | None:
+        delta = self.address.opened() if self.address.is_table() else None
+        return None if delta is None else int(delta.version())
+
+    def restore(self, version: int) -> bool:
+        try:
+            restore(self.address, version)
+        except LakeError:
+            return False
+        return True
+
+    @property
+    def address(self) -> TableAddress:
+        return self.place.lake.table(TABLE)
+
     def rows(self) -> dict[str, str]:
         rows = self.place.rows(TABLE)
         by_id = {row["tp_id"]: _raw(row) for row in rows}
@@ -87,9 +134,14 @@ class InLake:
         return by_id
 
     def whole_days(self, world: World) -> set[int]:
-        states = partition_states(self.place.lake, TABLE)
-        rows = rows_per_day(self.place.lake, TABLE).get("p", {})
-        return whole_days(states.get("p", PartitionState()), rows, world)
+        return self._days(WHOLE, world)
+
+    def expired_days(self, world: World) -> set[int]:
+        return self._days(GONE, world)
+
+    def _days(self, states: Sequence[str], world: World) -> set[int]:
+        state = partition_states(self.place.lake, TABLE).get("p", PartitionState())
+        return days_of(states, state, rows_per_day(self.place.lake, TABLE).get("p", {}), world)
 
 
 def _raw(row: dict[str, Any]) -> str:
@@ -119,6 +171,10 @@ def every_run_is_recorded() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_report, "IDLE_INTERVAL", timedelta(0))
         patch.setattr(transactions, "MANIFESTS_PER_SNAPSHOT", 5)
+        # A vacuum removes all that it may, and has snapshots written whenever they help.
+        patch.setattr(retention, "LONGEST_COMMAND", timedelta(hours=-2))
+        patch.setattr(snapshots, "_FEW", 1)
+        patch.setattr(snapshots, "_QUIET", timedelta(hours=-2))
         yield
 
 
@@ -159,6 +215,13 @@ def test_any_history_ends_in_what_the_rules_say(
 ) -> None:
     place = make_place()
     play(operations, World(place.logs), InLake(place))
+
+
+@on_sail
+@pytest.mark.parametrize("story", UPKEEPS)
+def test_upkeep_is_what_the_rules_say(make_place: Callable[[], Place], story: str) -> None:
+    place = make_place()
+    play(UPKEEPS[story], World(place.logs), InLake(place))
 
 
 @on_sail

@@ -160,12 +160,12 @@ class Expiry:
         return bool(ends) and max(ends) <= self.edge
 
     def _without_rejects(self, choice: CountedRejects) -> tuple[KnownArtifact, ...]:
-        """Artifacts of which something stays kept, and rejects go: nobody counts them any more, as after a deletion."""
+        """Artifacts of which something stays kept, and rejects go: these count as outside the window from then on."""
         if not choice.gone:
             return ()
         left = replace(self.state, artifacts=Artifacts([self.state.artifacts], [(1, (self.before,))]))
         records = record_prefixes(self.name, left)
-        return choice.changed(records, lambda gone: RowCounts(-gone, rejected=-gone))
+        return choice.changed(records, lambda gone: RowCounts(outside=gone, rejected=-gone))
 
     def _is_expired(self, failure: Failure) -> bool:
         return failure.day is not None and midnight(failure.day) < self.edge

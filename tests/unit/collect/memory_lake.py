@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+import pyarrow as pa
 
 from tailpipe.collect.plan import Action, PartitionPlan, PlannedArtifact, Unit
 from tailpipe.collect.replacement import Replacement, open_line_id
 from tailpipe.collect.tally import UnitTally
 from tailpipe.collect.windows import claimed
 from tailpipe.lake.columns import id_prefix, row_id
+from tailpipe.lake.deletion import CountedRejects
 from tailpipe.lake.facts import RowsFact
+from tailpipe.lake.lifecycle import Expiry
 from tailpipe.lake.manifest import Failure, KnownArtifact, RunReport
 from tailpipe.lake.manifest_file import Manifest
 from tailpipe.lake.state import PartitionState, fold
@@ -38,6 +42,7 @@ class Delivery:
     rejects: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, KnownArtifact] = field(default_factory=dict)
     went_on: frozenset[str] = frozenset()
+    at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,12 @@ Commit = Callable[[Delivery], None]
 
 @dataclass
 class MemoryLake:
-    """`rows` and `rejects` are records as their text, by id."""
+    """`rows` and `rejects` are records as their text, by id; `rejected_at` is when those were rejected."""
 
     manifests: list[Manifest] = field(default_factory=list)
     rows: dict[str, str] = field(default_factory=dict)
     rejects: dict[str, str] = field(default_factory=dict)
+    rejected_at: dict[str, datetime] = field(default_factory=dict)
 
     @property
     def state(self) -> PartitionState:
@@ -77,7 +83,7 @@ class MemoryLake:
                     label, "broken", 1, now, "run", unit.day, None if unit.day else label
                 )
             if reading.delivery is not None:
-                commit(reading.delivery)
+                commit(replace(reading.delivery, at=now))
         if self.manifests or failures:
             failed = [day_window(unit.day) for unit in plan.units if unit.day and unit.label in failures]
             claims = {source: claimed(windows, failed, now) for source, windows in plan.asked.items()}
@@ -106,6 +112,7 @@ class MemoryLake:
         assert not self.rejects.keys() & delivery.rejects.keys(), "records rejected twice"
         self.rows |= delivery.rows
         self.rejects |= delivery.rejects
+        self.rejected_at |= dict.fromkeys(delivery.rejects, delivery.at)
         if len(self.manifests) % MANIFESTS_PER_SNAPSHOT == 0:
             self.manifests = [snapshot("p", "run", self.state)]
 
@@ -121,6 +128,36 @@ class MemoryLake:
             prefix = id_prefix("app_log.p", *key).decode()
             self.rejects = _without(self.rejects, prefix)
         self.commit(Delivery(Change("p", "delete", "", "run", deleted=(window,))))
+
+    def expire(self, edge: datetime, commit: Commit | None = None) -> None:
+        """Rows and rejects go with the commit or not at all."""
+        expiry = Expiry("app_log.p", self.state, edge)
+        windows = expiry.windows(
+            at.date() for raw in self.rows.values() if (at := moment_of(raw)) and at < edge
+        )
+        if not self.manifests or not windows:
+            return
+        choice = CountedRejects(expiry.is_gone)
+        ids = list(self.rejects)
+        rejected_at = pa.array([self.rejected_at[id].replace(tzinfo=None) for id in ids], pa.timestamp("us"))
+        columns = {"id": pa.array(ids, pa.string()), "rejected_at": rejected_at, "records": [1] * len(ids)}
+        rejects = pa.array(ids, pa.string()).filter(choice(pa.table(columns))).to_pylist()
+        rows = [id for id, raw in self.rows.items() if (moment_of(raw) or _EPOCH) < edge]
+        change = expiry.change("p", windows, choice)
+        (commit or self.commit)(Delivery(change, went_on=frozenset([*rejects, *rows])))
+
+    def copy(self) -> MemoryLake:
+        return MemoryLake(list(self.manifests), dict(self.rows), dict(self.rejects), dict(self.rejected_at))
+
+    def restore(self, then: MemoryLake) -> None:
+        """What was known then stands in place of all that was known since."""
+        self.rows, self.rejects = dict(then.rows), dict(then.rejects)
+        self.rejected_at = dict(then.rejected_at)
+        self.manifests = [snapshot("p", "run", then.state)]
+
+    def vacuum(self) -> None:
+        """A snapshot stands for all manifests before it."""
+        self.manifests = [snapshot("p", "run", self.state)] if self.manifests else []
 
     def _remove(self, prefix: str, record: KnownArtifact) -> None:
         """Only where the record says that there is something: nobody looks elsewhere."""

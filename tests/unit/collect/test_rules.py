@@ -5,26 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from memory_lake import Delivery, MemoryLake, moment_of
+from memory_lake import Commit, Delivery, MemoryLake, moment_of
 
+from rules_histories import UPKEEPS, beginnings, divided_windows, operations
 from rules_model import Run
 from rules_play import (
+    GONE,
+    WHOLE,
     Came,
     Collect,
     Operation,
     Trap,
     assert_deaths_leave_no_trace,
     assert_order_does_not_matter,
-    beginnings,
-    divided_windows,
-    operations,
+    days_of,
     play,
-    whole_days,
 )
 from rules_world import CONFIG, Happening, World, moment
 from tailpipe.collect.run import plan_partition
@@ -32,6 +33,7 @@ from tailpipe.collect.target import Target, only_sources
 from tailpipe.collect.windows import ALWAYS, AskedWindow, Horizons
 from tailpipe.config import load
 from tailpipe.errors import ConflictError
+from tailpipe.lake.lifecycle import edge_of, last_run_of, may_expire
 from tailpipe.plugins.registry import load_registry
 from tailpipe.times import Window, parse_lookback
 from targets import make_targets
@@ -46,6 +48,7 @@ EXAMPLES = int(os.environ.get("TAILPIPE_TEST_EXAMPLES", "100"))
 class InMemory:
     target: Target
     lake: MemoryLake = field(default_factory=MemoryLake)
+    expire_after: int | None = None
 
     def collect(self, world: World, run: Run, trap: Trap) -> Came:
         asked = AskedWindow(*(None if hour is None else moment(hour) for hour in (run.start, run.end)))
@@ -58,15 +61,49 @@ class InMemory:
             stored += len(delivery.rows)
 
         while True:
-            plan = plan_partition(target, self.lake.state, asked, HORIZONS, now, run.is_overwrite)
+            horizons = replace(HORIZONS, edge=self._edge(now, self.expire_after))
+            plan = plan_partition(target, self.lake.state, asked, horizons, now, run.is_overwrite)
             try:
                 failures = self.lake.execute(plan, now, commit)
             except ConflictError:
                 continue
+            if plan.edge and may_expire(plan.state, plan.edge):
+                self._expire(plan.edge, commit)
             return Came(stored, {label.removeprefix(f"{world.folder}/") for label in failures})
 
     def delete(self, start: int | None, end: int | None) -> None:
         self.lake.delete(ALWAYS if start is None or end is None else Window(moment(start), moment(end)))
+
+    def configure(self, expire_after: int | None) -> None:
+        self.expire_after = expire_after
+
+    def expire(self, world: World, days: int, is_forced: bool) -> None:
+        edge = self._edge(moment(world.now), days, is_forced)
+        assert edge is not None
+        self._expire(edge)
+
+    def _expire(self, edge: datetime, commit: Commit | None = None) -> None:
+        try:
+            self.lake.expire(edge, commit)
+        except ConflictError:
+            self._expire(edge, commit)
+
+    def _edge(self, now: datetime, days: int | None, is_forced: bool = False) -> datetime | None:
+        seen = None if is_forced else last_run_of([self.lake.state])
+        return edge_of(parse_lookback(f"{days}d"), now, seen) if days else None
+
+    def compact(self) -> None:
+        """There are no files here."""
+
+    def vacuum(self) -> None:
+        self.lake.vacuum()
+
+    def version(self) -> MemoryLake | None:
+        return self.lake.copy() if self.lake.manifests else None
+
+    def restore(self, version: MemoryLake) -> bool:
+        self.lake.restore(version)
+        return True
 
     def rows(self) -> dict[str, str]:
         return self.lake.rows
@@ -75,8 +112,13 @@ class InMemory:
         return self.lake.rejects
 
     def whole_days(self, world: World) -> set[int]:
-        rows = Counter(at.date() for raw in self.lake.rows.values() if (at := moment_of(raw)))
-        return whole_days(self.lake.state, rows, world)
+        return days_of(WHOLE, self.lake.state, self._rows_by_day(), world)
+
+    def expired_days(self, world: World) -> set[int]:
+        return days_of(GONE, self.lake.state, self._rows_by_day(), world)
+
+    def _rows_by_day(self) -> Counter[date]:
+        return Counter(at.date() for raw in self.lake.rows.values() if (at := moment_of(raw)))
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +150,11 @@ def test_any_history_ends_in_what_the_rules_say(
     target: Target, folder: Path, operations: list[Operation]
 ) -> None:
     play(operations, empty_world(folder), InMemory(target))
+
+
+@pytest.mark.parametrize("story", UPKEEPS)
+def test_upkeep_is_what_the_rules_say(target: Target, folder: Path, story: str) -> None:
+    play(UPKEEPS[story], empty_world(folder), InMemory(target))
 
 
 @many

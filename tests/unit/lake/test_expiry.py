@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,9 +16,11 @@ from test_log import SCHEMA
 from tailpipe.lake.address import Lake
 from tailpipe.lake.coverage import EXPIRED, cover
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.lifecycle import MAX_LEAP, Expired, edge_of, expirable, expire
+from tailpipe.lake.known import Artifacts
+from tailpipe.lake.lifecycle import MAX_LEAP, Expired, edge_of, expirable, expire, may_expire
 from tailpipe.lake.log import TableLog
-from tailpipe.lake.manifest import Failure, RunReport
+from tailpipe.lake.manifest import Failure, KnownArtifact, RunReport
+from tailpipe.lake.manifest_columns import as_columns
 from tailpipe.lake.sizes import rows_per_day
 from tailpipe.lake.state import PartitionState
 from tailpipe.lake.transaction import Change
@@ -115,6 +119,16 @@ def test_an_edge_that_moves_on_without_rows_is_kept(lake: Lake) -> None:
         assert expire(lake, "app_log", "p", june(day)) == Expired(june(day))
     assert state_of(lake).expired == (Window(ASKED.start, june(4)),)
     assert days_of(lake) == {date(2024, 6, 10)}
+
+
+def test_rows_that_nobody_asked_for_are_noticed_by_the_times_of_their_file() -> None:
+    always = Window(datetime(1, 1, 1, tzinfo=UTC), ASKED.end)
+    old = KnownArtifact("file", "a", "a", "1", 1, None, (always,), oldest=june(1), newest=june(9))
+    state = PartitionState(1, Artifacts([as_columns((old,))]), asked={"file": (Window(june(5), ASKED.end),)})
+    assert may_expire(state, EDGE)
+    assert not may_expire(state, june(1))
+    kept = msgspec.structs.replace(old, kept=(Window(EDGE, ASKED.end),))
+    assert not may_expire(replace(state, artifacts=Artifacts([as_columns((kept,))])), EDGE)
 
 
 def test_a_partition_that_the_lake_does_not_know_has_nothing_to_expire(lake: Lake) -> None:
