@@ -157,17 +157,53 @@ def long_history(home: Home, run: Run) -> None:
     run(*COLLECT, "--to", MANY_DAYS[94])
 
 
-def old_files(home: Home, run: Run) -> None:
+def small_files(home: Home, run: Run) -> None:
+    """Each day has three files from each source."""
+    home.configure(DATED)
+    for part in (1, 2, 3):
+        write_days(home, DAYS, part)
+        run(*COLLECT)
+
+
+def another_index(home: Home, run: Run) -> None:
+    small_files(home, run)
+    home.configure(DATED.replace('"one" {', '"one" {\n  tp_index = "level"'))
+
+
+def another_state(home: Home, run: Run) -> None:
+    """As version RESTORED was, and then: days deleted, files changed and new."""
+    first_collection(home, run)
+    run(*COLLECT)
+    run(*DELETE_PART)
+    home.write(f"web/{DAYS[0]}-1.jsonl", day_lines(DAYS[0], "changed", rows=70) + "another broken line\n")
+    write_days(home, ("2024-06-04",), part=2)
+    run(*COLLECT)
+
+
+def too_old(home: Home, run: Run) -> None:
+    """Days of June 2024 expire, days of August do not: weeks lie between them and the edge."""
+    home.configure(DATED)
+    write_days(home, (*DAYS, "2024-08-01"))
+    run(*COLLECT)
+    age = datetime.now(UTC).date() - date(2024, 7, 1)
+    home.configure(DATED.replace('"one" {', f'"one" {{\n  expire_after = "{age.days}d"'))
+
+
+def few_old_files(home: Home, run: Run) -> None:
+    old_files(home, run, MANY_DAYS[:4])
+
+
+def old_files(home: Home, run: Run, days: tuple[str, ...] = MANY_DAYS[:35]) -> None:
     """Files of every kind that nobody needs any more, and some of a time so near that they may be needed.
 
     A first vacuum leaves a snapshot, so that the next finds manifests that it stands for.
     """
     home.configure(DATED)
-    for day in MANY_DAYS[:35]:
+    for day in days:
         home.write(f"web/{day}-1.jsonl", day_lines(day, "web", rows=2) + "broken\n")
         home.write(f"db/{day}-1.jsonl", day_lines(day, "db", rows=2))
     run(*COLLECT)
-    for day in MANY_DAYS[:2]:
+    for day in days[:2]:
         home.write(f"web/{day}-1.jsonl", day_lines(day, "changed", rows=3))
     run(*COLLECT)
     table = Table(Lake(str(home.data)))
@@ -176,7 +212,7 @@ def old_files(home: Home, run: Run) -> None:
     table.pass_time(timedelta(days=3))
     stray = next((home.data / "app_log").glob("tp_partition=one/*/*/*.parquet"))
     shutil.copy2(stray, stray.with_name(f"{uuid.uuid4().hex}.parquet"))
-    home.write(f"web/{MANY_DAYS[2]}-1.jsonl", day_lines(MANY_DAYS[2], "changed", rows=3))
+    home.write(f"web/{days[2]}-1.jsonl", day_lines(days[2], "changed", rows=3))
     run(*COLLECT)
 
 
@@ -185,8 +221,37 @@ DELETE = ("partition", "delete", "app_log.one", "--force", "--output", "json")
 DELETE_PART = (*DELETE, "--from", f"{DAYS[1]}T05:00:00Z", "--to", f"{DAYS[2]}T10:00:00Z")
 RETRY = ("rejects", "retry", "--output", "json", "--progress=false")
 DROP = ("rejects", "drop", "app_log.one", "--force", "--output", "json")
+# Of a first collection of three days: the table, the days, and the report of the run.
+RESTORED = 4
+COMPACT = ("compact", "--output", "json", "--progress=false")
+REINDEX = (*COMPACT, "--reindex")
+RESTORE = ("restore", "app_log", "--as-of", str(RESTORED), "--force", "--output", "json")
+EXPIRE = ("lifecycle", "run", "--output", "json")
 VACUUM = ("vacuum", "--older-than", "0", "--force", "--output", "json")
 
+
+def nothing_to_merge(summary: Any) -> bool:
+    return all(part["days"] == [] and part["failed"] == [] for part in summary["partitions"])
+
+
+def nothing_to_restore(summary: Any) -> bool:
+    """What is known may be written again."""
+    return all(part["files_added"] == part["files_removed"] == 0 for part in summary["partitions"])
+
+
+def nothing_to_expire(summary: Any) -> bool:
+    return all(part["days"] == 0 for part in summary["partitions"])
+
+
+UPKEEP = (
+    Scenario("compact", small_files, COMPACT, COMPACT, nothing_to_merge, all_steps=True),
+    Scenario("reindex", another_index, REINDEX, REINDEX, nothing_to_merge, all_steps=True),
+    Scenario("restore", another_state, RESTORE, RESTORE, nothing_to_restore, all_steps=True),
+    Scenario("expire", too_old, EXPIRE, EXPIRE, nothing_to_expire, all_steps=True),
+    Scenario(
+        "vacuum", old_files, VACUUM, VACUUM, lambda summary: bool(summary["files"] == 0), all_steps=True
+    ),
+)
 SCENARIOS = (
     Scenario("first collection", first_collection),
     Scenario("new files", new_files),
@@ -197,9 +262,7 @@ SCENARIOS = (
     Scenario("delete", collected, DELETE_PART, DELETE_PART, lambda summary: bool(summary["rows"] == 0)),
     Scenario("rejects retry", fixed_configuration, RETRY, RETRY),
     Scenario("rejects drop", collected, DROP, DROP, lambda summary: bool(summary["rejects"] == 0)),
-    Scenario(
-        "vacuum", old_files, VACUUM, VACUUM, lambda summary: bool(summary["files"] == 0), all_steps=True
-    ),
     Scenario("long history", long_history, only_commits=True),
     Scenario("query", collected, ("query", "select count(*) from app_log", "--output", "json")),
+    *UPKEEP,
 )

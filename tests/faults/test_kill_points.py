@@ -9,7 +9,22 @@ from pathlib import Path
 import pytest
 from forks import Forks
 from ledger import Ledger
-from scenarios import SCENARIOS, Scenario, first_collection
+from scenarios import (
+    COMPACT,
+    EXPIRE,
+    RESTORE,
+    SCENARIOS,
+    VACUUM,
+    Scenario,
+    another_state,
+    few_old_files,
+    first_collection,
+    nothing_to_expire,
+    nothing_to_merge,
+    nothing_to_restore,
+    small_files,
+    too_old,
+)
 from stages import COMMITS, Stage, all_points, check_recovery, copy_home, make_stage, some_points, visible
 from steps import AFTER, BEFORE, Incident, Point
 
@@ -30,6 +45,12 @@ SOME_POINTS = (
     Point("commit (driver)", 1, AFTER),
 )
 
+UPKEEP = (
+    (Scenario("compact", small_files, COMPACT, COMPACT, nothing_to_merge), ((2, BEFORE), (2, AFTER))),
+    (Scenario("restore", another_state, RESTORE, RESTORE, nothing_to_restore), ((1, AFTER),)),
+    (Scenario("expire", too_old, EXPIRE, EXPIRE, nothing_to_expire), ((1, BEFORE),)),
+)
+
 
 def die_at_all(forks: Forks, ledger: Ledger, stage: Stage, folder: Path, points: Iterable[Point]) -> None:
     def die(numbered: tuple[int, Point]) -> None:
@@ -46,6 +67,22 @@ def die_at_all(forks: Forks, ledger: Ledger, stage: Stage, folder: Path, points:
 def test_dying_at_some_steps(forks: Forks, ledger: Ledger, tmp_path: Path) -> None:
     stage = make_stage(forks, tmp_path / "stage", Scenario("some steps", first_collection))
     die_at_all(forks, ledger, stage, tmp_path, SOME_POINTS)
+
+
+@pytest.mark.parametrize(("scenario", "commits"), UPKEEP, ids=lambda value: getattr(value, "name", ""))
+def test_upkeep_that_dies_at_a_commit(
+    forks: Forks, ledger: Ledger, tmp_path: Path, scenario: Scenario, commits: tuple[tuple[int, str], ...]
+) -> None:
+    stage = make_stage(forks, tmp_path / "stage", scenario)
+    points = [Point("commit (driver)", number, moment) for number, moment in commits]
+    die_at_all(forks, ledger, stage, tmp_path, points)
+
+
+def test_a_vacuum_that_dies_among_files(forks: Forks, ledger: Ledger, tmp_path: Path) -> None:
+    scenario = Scenario("vacuum", few_old_files, VACUUM, VACUUM, lambda told: bool(told["files"] == 0))
+    stage = make_stage(forks, tmp_path / "stage", scenario)
+    points = [Point("delete data (driver)", 2, AFTER), Point("commit (driver)", 1, AFTER)]
+    die_at_all(forks, ledger, stage, tmp_path, points)
 
 
 @pytest.mark.slow

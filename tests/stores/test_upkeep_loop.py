@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +23,9 @@ from tailpipe.lake.vacuum import vacuum_table
 
 DAYS = ("2024-06-01", "2024-06-02")
 OVERWRITE = (*COLLECT, "--overwrite")
+LOOK_SECONDS = 0.01
+# A vacuum takes less than a command does, and must not take all the time of the others.
+PAUSE_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,51 @@ class Since:
 
 
 @dataclass
-class Reader:
-    """Looks at the table as a user does. `began_at` is when its present look began, or before that."""
+class Upkeep:
+    """A machine that compacts and vacuums: days that it merged, and how many data files each vacuum freed."""
 
     home: Home
+    lake: StoredLake
+    merged: list[dict[str, Any]] = field(default_factory=list)
+    freed: list[int] = field(default_factory=list)
+
+    def compact(self) -> None:
+        self.merged += [day for part in told(self.home, "compact")["partitions"] for day in part["days"]]
+
+    def vacuum(self, needed_since: datetime) -> None:
+        retention = Since(needed_since - timedelta(seconds=1))
+        done = vacuum_table(lake_of(self.lake).table("app_log"), retention)  # type: ignore[arg-type]
+        assert done.left == []
+        self.freed.append(done.files.get(Kind.DATA, 0))
+        time.sleep(PAUSE_SECONDS)
+
+
+@dataclass
+class Reader:
+    """Looks at the table as a user does, and as a query that takes long. `began_at` is when its look began."""
+
+    home: Home
+    upkeep: Upkeep
     began_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     looks: list[dict[str, int]] = field(default_factory=list)
 
-    def look(self) -> None:
+    def look(self, is_over: threading.Event) -> None:
         self.began_at = datetime.now(UTC)
+        table = self.home.lake.delta("app_log")
+        assert table
+        self._wait_for_upkeep(is_over)
+        rows = table.to_pyarrow_table(columns=["tp_partition", "tp_date"]).to_pylist()
+        self.looks.append(dict(Counter(f"{row['tp_partition']} {row['tp_date']}" for row in rows)))
         self.looks.append(rows_by_day(self.home))
+
+    def _wait_for_upkeep(self, is_over: threading.Event) -> None:
+        """Until files of the snapshot were merged, and a vacuum that began after that is through."""
+        merged = len(self.upkeep.merged)
+        while len(self.upkeep.merged) == merged and not is_over.is_set():
+            time.sleep(LOOK_SECONDS)
+        freed = len(self.upkeep.freed)
+        while len(self.upkeep.freed) < freed + 2 and not is_over.is_set():
+            time.sleep(LOOK_SECONDS)
 
     def check(self) -> None:
         """Days come as a whole and grow by whole files; nothing that was seen goes again."""
@@ -54,9 +94,8 @@ class Reader:
 
 
 @contextmanager
-def again_and_again(*works: Callable[[], Any]) -> Iterator[None]:
+def again_and_again(is_over: threading.Event, *works: Callable[[], Any]) -> Iterator[None]:
     """Each in a thread of its own, at least once and until the block ends. What one raises, the block raises."""
-    is_over = threading.Event()
     raised: list[BaseException] = []
 
     def run(work: Callable[[], Any]) -> None:
@@ -85,38 +124,26 @@ def again_and_again(*works: Callable[[], Any]) -> Iterator[None]:
 def test_a_reader_misses_nothing(tmp_path: Path, lake: StoredLake, rounds: int) -> None:
     first = machine(tmp_path / "first", lake, "one", "both")
     second = machine(tmp_path / "second", lake, "two", "both", logs=first.logs)
-    keeper = machine(tmp_path / "keeper", lake)
-    reader = Reader(machine(tmp_path / "reader", lake))
+    upkeep = Upkeep(machine(tmp_path / "keeper", lake), lake)
+    reader = Reader(machine(tmp_path / "reader", lake), upkeep)
     write_logs(first, "one", "two", "both", days=DAYS, part="0")
     for home in (first, second):
         home.collect()
-    merged: list[dict[str, Any]] = []
-    freed: list[int] = []
-
-    def compact() -> None:
-        merged.extend(day for part in told(keeper, "compact")["partitions"] for day in part["days"])
-
-    def vacuum() -> None:
-        """What the reader may need stays: it began to look after this moment."""
-        retention = Since(reader.began_at - timedelta(seconds=1))
-        done = vacuum_table(lake_of(lake).table("app_log"), retention)  # type: ignore[arg-type]
-        assert done.left == []
-        freed.append(done.files.get(Kind.DATA, 0))
-
-    with again_and_again(compact, vacuum, reader.look):
+    is_over = threading.Event()
+    works = (upkeep.compact, lambda: upkeep.vacuum(reader.began_at), lambda: reader.look(is_over))
+    with again_and_again(is_over, *works):
         for number in range(1, rounds + 1):
             write_logs(first, "one", "two", "both", days=DAYS, part=str(number))
             running = [first.start(*COLLECT), second.start(*(OVERWRITE if number % 2 else COLLECT))]
             for process in running:
                 output, errors = process.communicate()
                 assert process.returncode == 0, errors + output
-    compact()
-    reader.look()
-    vacuum()
-    reader.look()
+    upkeep.compact()
+    upkeep.vacuum(datetime.now(UTC))
+    reader.look(is_over)
     reader.check()
     assert reader.looks[-1] == expected("one", "two", "both", days=DAYS, rows=(rounds + 1) * ROWS)
-    assert merged
-    assert sum(freed) > 0
+    assert upkeep.merged
+    assert sum(upkeep.freed) > 0
     for home in (first, second):
         assert home.collect()["rows"]["in"] == 0
