@@ -95,7 +95,8 @@ def test_a_server_that_fails_for_good(
     rule = Call("PUT", kind, 2).rule(fault, math.inf)
     ended, _, met = run_through(forks, home, object_store, stage.command, rule)
     assert met
-    assert ended.code != 0
+    # What is stored counts, whether anybody heard of it or not.
+    assert ended.code != 0 or fault in (cut_answer, lose_answer)
     assert "Traceback" not in ended.errors
     check_recovery(forks, stage, home)
 
