@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from installed import APP, Home, line
+from installed import APP, APP_TABLE, Home, line
 from object_store import ObjectStore
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?")
@@ -202,3 +202,34 @@ def test_keys_of_a_connection_are_not_shown(collected: Home) -> None:
     assert done.returncode == 0
     assert done.stdout.count("(secret)") == 2
     assert "only for tests" not in done.stdout
+
+
+VALUES = (
+    "a b",
+    "ü",
+    "a/b",
+    "a%20b",
+    "x?y#z*",
+    "q'uote",
+    "plus+and&",
+    "..",
+    "日本",
+    "a\\b",
+    "[x]{y}",
+    '"<>|:',
+)
+
+
+def test_any_value_and_any_prefix_can_be_spelled(tmp_path: Path, object_store: ObjectStore) -> None:
+    """Four libraries spell addresses of objects, each in its own way."""
+    home = Home(tmp_path, {**Home(tmp_path).environment, "TAILPIPE_WORKSPACE": "bucket"})
+    uri = object_store.new_uri() + "/o dd+&=@:,'~/ü(1)!;"
+    table = APP_TABLE.replace("app_log", "ü log")
+    partition = 'partition "ü log" "one" {\n tp_index = "level"\n source "file" { paths = ["LOGS"] }\n}\n'
+    home.configure(table + partition + workspace(object_store, uri))
+    home.write("a.jsonl", "".join(line("2024-06-01T00:00:00Z", value) for value in VALUES))
+    assert home.collect()["rows"]["stored"] == len(VALUES)
+    rows = home.query('select tp_index, sum(size) as n from "ü log" group by all')
+    assert {row["tp_index"]: row["n"] for row in rows} == dict.fromkeys(VALUES, 1)
+    assert home.run("table", "delete", "ü log", "--force").returncode == 0
+    assert object_store.paths(uri) == [".tailpipe-conditional-put"]

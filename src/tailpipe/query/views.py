@@ -207,7 +207,7 @@ def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
 def _attach(connection: duckdb.DuckDBPyConnection, view: TableView) -> None:
     """Its log is read once. By name, each of the four times that DuckDB looks at a view would read it again."""
     assert view.uri is not None
-    # The extension drops letters beyond ASCII from the end of a path.
+    # The extension drops letters beyond ASCII from the end of a path. No table in a bucket has such a name.
     path = view.uri if view.uri[-1].isascii() else f"{view.uri}/."
     version = f", VERSION {view.version}" if view.version is not None else ""
     name = quote_name(_ATTACHED + view.name)
