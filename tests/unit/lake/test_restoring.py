@@ -177,7 +177,7 @@ def test_beside_collectors_nothing_is_lost(history: History) -> None:
         while not stop.is_set():
             try:
                 own.collect(partition, rows=1)
-                stop.wait(0.05)
+                stop.wait(0.3)
             except ConflictError:
                 continue
             except Exception as error:
