@@ -18,6 +18,9 @@ from tailpipe.errors import EXIT_SOURCE, TailpipeError
 
 _DEFAULT_REGION = "us-east-1"
 _ENDPOINT = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?/?")
+_ENDPOINT_PLACES = (
+    "it is that of the connection, AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or that of the profile in ~/.aws"
+)
 _FILES = {
     "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials",
     "AWS_CONFIG_FILE": "~/.aws/config",
@@ -72,6 +75,8 @@ def resolve(connection: AwsConnection, environment: Mapping[str, str] | None = N
         keys = keys or found.keys()
         place = {name: value or found.place.get(name) for name, value in place.items()}
     endpoint = place["endpoint_url"]
+    if endpoint and (problem := endpoint_problem(endpoint)):
+        raise CredentialsError(f"endpoint_url {problem}.", _ENDPOINT_PLACES)
     is_path_style = connection.is_path_style if connection.is_path_style is not None else endpoint is not None
     return AwsAccess(
         *keys, place["region"] or _DEFAULT_REGION, endpoint and endpoint.rstrip("/"), is_path_style
@@ -138,7 +143,7 @@ class _Found:
 @lru_cache(maxsize=8)
 def _from_botocore(profile: str | None, files: tuple[tuple[str, int], ...]) -> _Found:
     """Looked for again when the shared files were written: whoever renews static keys writes them there."""
-    from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
     from botocore.session import Session
 
     session = Session(profile=profile)
@@ -149,6 +154,10 @@ def _from_botocore(profile: str | None, files: tuple[tuple[str, int], ...]) -> _
             "endpoint_url": _endpoint(session, settings),
         }
         return _Found(session.get_credentials(), place, profile)
+    except ProfileNotFound as error:
+        raise CredentialsError(
+            f'~/.aws has no profile "{profile}".', "check profile of the connection, or AWS_PROFILE"
+        ) from error
     except (BotoCoreError, ClientError) as error:
         raise _not_renewed(profile, error) from error
 

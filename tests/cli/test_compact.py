@@ -137,6 +137,14 @@ def test_rows_get_the_index_that_is_configured_now(home: Home) -> None:
     found = home.query("select tp_index, size from app_log order by size")
     assert [(each["tp_index"], each["size"]) for each in found] == [("0", 0), ("1", 1), ("2", 2)]
     assert home.run("compact", "--reindex").stdout == "Nothing to compact.\n"
+    other = 'partition "app_log" "two" { source "file" { paths = ["LOGS"] } }\n'
+    home.configure(APP.replace('"one" { source "file" { paths = ["LOGS"] } }', INDEXED) + other)
+    home.collect("two")
+    home.configure(APP.replace('"one" { source "file" { paths = ["LOGS"] } }', INDEXED))
+    beside = home.run("compact", "--reindex")
+    assert (beside.returncode, beside.stdout) == (0, "Nothing to compact.\n")
+    assert "left alone, because they are not configured here: app_log.two" in beside.stderr
+    assert home.run("compact", "two", "--reindex").returncode == 4
     home.configure("")
     stranger = home.run("compact", "--reindex")
     assert stranger.returncode == 4

@@ -13,7 +13,7 @@ BAD = {
     "format": 'format "nope" "x" {\n}\n',
     "table": 'table "other" {\n  column "a" {\n    type = "no such type"\n  }\n}\n',
     "transform": 'table "other" {\n  column "tp_timestamp" {\n    transform = "no_such_function(at)"\n  }\n}\n',
-    "workspace": 'workspace "other" {\n  data_dir = "s3://bucket/lake"\n}\n',
+    "workspace": 'workspace "other" {\n  data_dir = "gs://bucket/lake"\n}\n',
     "partition": 'partition "app_log" "two" {\n  source "fil" {\n  }\n}\n',
     "unclosed": 'partition "app_log" "two" {\n',
     "no block": "what is this?\n",
@@ -59,6 +59,21 @@ def test_a_broken_workspace_hides_no_other_problem(home: Home) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     found = [told for told in done.stderr.splitlines() if told.startswith(f"{path}:")]
     assert [int(told.removeprefix(f"{path}:").split(":")[0]) for told in found] == [2, 4, 8]
+
+
+def test_a_lake_that_cannot_be_reached_hides_no_problem(home: Home) -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_ENDPOINT_URL": "store:9000"}
+    away = Home(home.folder, {**home.environment, **keys})
+    place = 'workspace "default" {\n  data_dir = "s3://lake/x"\n}\n'
+    away.configure(place + APP)
+    done = away.run("config", "check")
+    assert (done.returncode, done.stdout) == (4, "")
+    assert done.stderr.startswith("endpoint_url is not an address")
+    path = away.configure(place + BAD["format"])
+    done = away.run("config", "check")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{path}:" in done.stderr
+    assert "warning: the types of what is stored are not checked: endpoint_url" in done.stderr
 
 
 def test_what_the_engine_cannot_run_hides_no_other_problem(home: Home) -> None:

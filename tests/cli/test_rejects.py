@@ -95,6 +95,7 @@ def test_usage_is_told(home: Home) -> None:
         ("show", "--limit", "0"): "--limit 0 shows nothing",
         ("drop",): "of which partitions",
         ("drop", "*"): "Drop 3 rejects of app_log.one for good?",
+        ("drop", "*", "--purge"): "Drop 3 rejects of app_log.one for good and purge their files?",
         ("list", "--from", "2024-02-01", "--to", "2024-01-01"): "the window is empty",
     }
     for arguments, message in wrong.items():

@@ -45,6 +45,9 @@ def test_the_past_is_listed_and_asked_for(home: Home) -> None:
     assert counted(home, "--as-of", first["at"]) == 2
     assert counted(home, "--as-of", str(first["version"]), "--from", "2024-06-02") == 1
     assert counted(home, "--as-of", first["at"], "--partition", "two") == 0
+    for window in (("--from", "2024-06-03"), ("--to", "2024-06-02")):
+        read = home.run("query", "explain analyze select count(*) from app_log", "--output", "line", *window)
+        assert "Scanning Files: 1/2" in read.stdout
 
 
 def test_what_cannot_be_asked_is_told(home: Home) -> None:
@@ -55,6 +58,7 @@ def test_what_cannot_be_asked_is_told(home: Home) -> None:
         ("2199-01-01", 2, "--as-of 2199-01-01 is in the future."),
         ("99", 2, "app_log has no version 99: its newest is"),
         ("yesterday", 2, '"yesterday" is not a point in time.'),
+        ("-1", 2, "A version is a whole number, such as 12."),
         ("2020-01-01", 0, "warning: app_log did not exist at 2020-01-01 00:00:00 UTC, so it is empty"),
     ):
         done = home.run("query", "select * from app_log", "--as-of", as_of)
@@ -62,6 +66,9 @@ def test_what_cannot_be_asked_is_told(home: Home) -> None:
     unknown = home.run("history", "ap_log")
     assert unknown.returncode == 2
     assert 'did you mean "app_log"?' in unknown.stderr
+    never = 'warning: no commit of app_log is of a partition "on".\n'
+    assert home.run("history", "app_log.on").stderr == never
+    assert home.run("history", "app_log.on*").stderr == ""
 
 
 def rows(home: Home) -> list[dict[str, Any]]:

@@ -112,6 +112,9 @@ def test_what_cannot_be_vacuumed_costs_itself(collected: Home) -> None:
     unknown = collected.run("vacuum", "ap_log", "--force")
     assert unknown.returncode == 2
     assert 'there is no collected table "ap_log"' in unknown.stderr
+    ancient = collected.run("vacuum", "--older-than", "99999Y", "--dry-run")
+    assert ancient.returncode == 2
+    assert ancient.stderr.startswith('"99999Y" is further back than the calendar goes.')
     bad = collected.run("vacuum", "--older-than", "soon")
     assert bad.returncode == 2
     assert '"soon" is not a length of time' in bad.stderr

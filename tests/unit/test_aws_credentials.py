@@ -119,8 +119,22 @@ def test_nothing_found() -> None:
     with pytest.raises(CredentialsError, match="there are no AWS credentials") as caught:
         resolve(AwsConnection())
     assert "AWS_PROFILE" in (caught.value.hint or "")
-    with pytest.raises(CredentialsError, match=r'profile "no" cannot be found.*\(no\) could not be found'):
+    with pytest.raises(CredentialsError, match=r'^~/.aws has no profile "no"\.\n') as caught:
         resolve(AwsConnection(profile="no"))
+    assert caught.value.hint == "check profile of the connection, or AWS_PROFILE"
+
+
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1:9000", "store", "s3://store", "http://user:hunter2secret@store"]
+)
+def test_an_endpoint_of_the_environment_is_looked_at(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library that gets it would panic."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    with pytest.raises(CredentialsError, match=r"^endpoint_url (is not an address|must not hold)") as caught:
+        resolve(AwsConnection("key", "secret"))
+    assert caught.value.hint is not None
+    assert "AWS_ENDPOINT_URL" in caught.value.hint
+    assert "hunter2" not in str(caught.value)
 
 
 def test_nobody_prints_a_key() -> None:

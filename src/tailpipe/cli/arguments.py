@@ -27,6 +27,11 @@ def add_names(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("partitions", nargs="*", metavar="NAME", help=names)
 
 
+def add_partitions(parser: argparse.ArgumentParser) -> None:
+    names = "a table, table.partition or a partition; * matches any text; none means all"
+    parser.add_argument("partitions", nargs="*", metavar="NAME", help=names)
+
+
 def add_window(parser: argparse.ArgumentParser, start: str, end: str) -> None:
     """`start` and `end` say what the two of them mean to the command."""
     parser.add_argument("--from", dest="start", metavar="TIME", help=start)

@@ -38,7 +38,10 @@ def asked_past(text: str, now: datetime) -> int | datetime:
     """`--as-of`: a number is a version. A date means its beginning, as with `--from`."""
     if text.strip().isascii() and text.strip().isdigit():
         return int(text)
-    moment = parse_moment(text, now=now)
+    try:
+        moment = parse_moment(text, now=now)
+    except UsageError as error:
+        raise UsageError(f"{error.message} A version is a whole number, such as 12.", error.hint) from None
     if moment > now:
         raise UsageError(f"--as-of {text} is in the future.", hint="T-7d means 7 days ago")
     return moment

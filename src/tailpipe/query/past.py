@@ -53,9 +53,10 @@ def open_past(lake: Lake, as_of: AsOf, sql: str, tell: Callable[[str], None]) ->
 def _table_of(version: int, tables: Sequence[str], sql: str) -> str:
     reached = named_tables(tables, sql) or list(tables)
     if len(reached) != 1:
-        names = ", ".join(reached) or "none"
+        if not tables:
+            raise UsageError(f"--as-of {version} is a version of a table, and no table is collected.")
         raise UsageError(
-            f"--as-of {version} is a version of one table, and the SQL may reach several or none: {names}.",
+            f"--as-of {version} is a version of one table, and the SQL may reach several: {', '.join(reached)}.",
             hint="name one table in the SQL, or give a time: that holds for all tables",
         )
     return reached[0]

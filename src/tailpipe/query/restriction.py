@@ -10,6 +10,8 @@ from fnmatch import fnmatchcase
 from tailpipe.partition_names import PartitionPattern
 from tailpipe.query.connection import quote_name, quote_text
 
+_ALWAYS, _FOREVER = "TIMESTAMP '-infinity'", "TIMESTAMP 'infinity'"
+
 
 @dataclass(frozen=True)
 class Restriction:
@@ -52,11 +54,14 @@ class Restriction:
         return not self.partitions or any(each.matches((table, partition)) for each in self.partitions)
 
     def _time_clauses(self) -> Iterable[str]:
+        """Both ends of tp_timestamp: beside a single one, DuckDB 1.5 opens every file, whatever tp_date says."""
+        if self.start is None and self.end is None:
+            return
+        yield f"tp_timestamp >= {_timestamp(self.start) if self.start else _ALWAYS}"
+        yield f"tp_timestamp < {_timestamp(self.end)}" if self.end else f"tp_timestamp <= {_FOREVER}"
         if self.start is not None:
-            yield f"tp_timestamp >= {_timestamp(self.start)}"
             yield f"tp_date >= DATE '{self.start.astimezone(UTC):%Y-%m-%d}'"
         if self.end is not None:
-            yield f"tp_timestamp < {_timestamp(self.end)}"
             yield f"tp_date <= DATE '{self.end.astimezone(UTC) - timedelta.resolution:%Y-%m-%d}'"
 
 

@@ -192,15 +192,23 @@ def test_restriction(
     assert rows(connection, events, "select count(*) from events", restriction) == [(str(count),)]
 
 
+@pytest.mark.parametrize(
+    ("restriction", "files"),
+    [
+        (Restriction(start=DAY_2, end=DAY_4, partitions=patterns("dev")), 2),
+        (Restriction(start=DAY_4), 6),
+        (Restriction(end=DAY_2), 3),
+        (Restriction(end=NOON_4, partitions=patterns("dev")), 4),
+    ],
+)
 def test_a_restricted_view_opens_only_the_files_it_needs(
-    connection: duckdb.DuckDBPyConnection, events: Queryable
+    connection: duckdb.DuckDBPyConnection, events: Queryable, restriction: Restriction, files: int
 ) -> None:
-    restriction = Restriction(start=DAY_2, end=DAY_4, partitions=patterns("dev"))
     ((_, plan),) = rows(
         connection, events, "explain analyze select count(event_name) from events", restriction
     )
     assert plan is not None
-    assert "Scanning Files: 2/15" in plan
+    assert f"Scanning Files: {files}/15" in plan
 
 
 def reject_file(folder: Path, table: str, partition: str, *more: object) -> str:

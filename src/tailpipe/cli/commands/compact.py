@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
 
-from tailpipe.cli.arguments import add_output, add_switch, add_window
+from tailpipe.cli.arguments import add_output, add_partitions, add_switch, add_window
 from tailpipe.cli.compaction_report import Report, exit_code, print_reports
 from tailpipe.cli.interruption import Interrupted, interruptible
 from tailpipe.cli.progress import make_watcher
@@ -48,8 +48,7 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
-    names = "a table, table.partition or a partition; * matches any text; none means all"
-    parser.add_argument("partitions", nargs="*", metavar="NAME", help=names)
+    add_partitions(parser)
     add_window(
         parser, "the first day, such as 2024-01-31 or T-30d", "the last day; a day is merged as a whole"
     )
@@ -105,7 +104,16 @@ class _Work:
                 self.unreadable = True
         configured = (*self.setup.partitions, *self.setup.broken_partitions)
         chosen = chosen_partitions(self.words, dict.fromkeys((*configured, *self.files)))
-        return [key for key in chosen if key in self.files]
+        stored = [key for key in chosen if key in self.files]
+        return self._reindexable(stored, configured) if self.is_reindexing and not self.words else stored
+
+    def _reindexable(self, stored: list[Key], configured: Sequence[Key]) -> list[Key]:
+        """Other machines may collect into the same lake: what nobody named and only they know is left to them."""
+        known = [key for key in stored if key in configured]
+        if known and len(known) < len(stored):
+            names = ", ".join(".".join(key) for key in stored if key not in known)
+            note(f"left alone, because they are not configured here: {names}")
+        return known or stored
 
     def _open(self, table: str) -> None:
         log = TableLog(self.setup.lake.table(table), pa.schema([]))

@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Mapping
 
 from tailpipe.cli.setup import load_setup, warn_of
-from tailpipe.cli.terminal import counted, say
+from tailpipe.cli.terminal import counted, note, say
 from tailpipe.collect.check import find_problems
 from tailpipe.collect.target import engine_problems, find_targets
 from tailpipe.config.report import in_order
 from tailpipe.config.values import Config
 from tailpipe.engine.settings import engine_settings
-from tailpipe.errors import EXIT_DONE, ConfigError, LakeError, Position, Problem
+from tailpipe.errors import EXIT_DONE, ConfigError, LakeError, Position, Problem, TailpipeError, told
 from tailpipe.lake.address import Lake
 from tailpipe.lake.catalog import list_tables
 from tailpipe.lake.log import TYPE_KEY, TableLog, conflict_hint
@@ -31,13 +31,21 @@ def run(arguments: argparse.Namespace) -> int:
     setup = load_setup(arguments, tells=False)
     targets, _ = find_targets(setup.config, setup.registry)
     problems = list(find_problems(setup.config, setup.registry))
+    unread: TailpipeError | OSError | None = None
     # A broken workspace is told already; where its tables are and which engine is its are not known.
     if ("workspace", (setup.workspace_name,)) not in setup.config.broken:
-        problems += _stored_type_problems(setup.lake, setup.tables, setup.config)
         problems += engine_problems(targets.values(), engine_settings(setup.workspace, {}).name)
+        try:
+            problems += _stored_type_problems(setup.lake, setup.tables, setup.config)
+        except (TailpipeError, OSError) as error:
+            unread = error
     if any(not problem.is_warning for problem in problems):
+        if unread is not None:
+            note(f"warning: the types of what is stored are not checked: {told(unread)}")
         raise ConfigError(in_order(problems))
     warn_of(problems)
+    if unread is not None:
+        raise unread
     files = counted(len(setup.config.files), "file")
     say(
         f"{files}, {counted(len(targets), 'partition')}, {counted(len(setup.config.tables), 'table')}: no problems"

@@ -45,9 +45,10 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class _Log:
-    """A table, what is left of its log, and the partitions of interest."""
+    """A table, what is left of its log, and the partitions of interest, which may hold `*`."""
 
     table: str
+    partition: str
     kept: Kept
     commits: Iterator[Commit]
 
@@ -66,6 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     logs = _logs(setup.lake, arguments.name)
     found = merge(*map(_facts, logs), key=lambda facts: facts["at"], reverse=True)
     listed = list(islice(found, arguments.limit or None))
+    if arguments.limit == 0 or len(listed) < arguments.limit:
+        _warn_of_unknown(logs, listed)
     if arguments.output == "json":
         ends = [
             {"table": log.table, "oldest_version": log.kept.oldest, "newest_version": log.kept.versions[-1]}
@@ -78,6 +81,12 @@ def run(arguments: argparse.Namespace) -> int:
         if log.kept.versions[0] > 0:
             note(f"{log.table}: versions before {log.kept.versions[0]:,} are no longer in the log.")
     return EXIT_DONE
+
+
+def _warn_of_unknown(logs: list[_Log], listed: list[dict[str, Any]]) -> None:
+    """What concerns the whole table must not look like the history of a partition that never was."""
+    if logs and logs[0].partition != "*" and all(facts["partition"] is None for facts in listed):
+        note(f'warning: no commit of {logs[0].table} is of a partition "{logs[0].partition}".')
 
 
 def _logs(lake: Lake, name: str | None) -> list[_Log]:
@@ -105,7 +114,7 @@ def _log(lake: Lake, table: str, partition: str) -> _Log:
         for commit in commits(address, kept)
         if commit.partition is None or fnmatchcase(commit.partition, partition)
     )
-    return _Log(table, kept, found)
+    return _Log(table, partition, kept, found)
 
 
 def _facts(log: _Log) -> Iterator[dict[str, Any]]:

@@ -9,11 +9,11 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from tailpipe.cli.arguments import add_actions, add_names, add_output
+from tailpipe.cli.arguments import add_actions, add_output, add_partitions
 from tailpipe.cli.chosen_targets import may_hide_partitions
 from tailpipe.cli.expired_words import expired_json, expired_words
 from tailpipe.cli.listing import columns, unless_damaged
-from tailpipe.cli.selection import select
+from tailpipe.cli.selection import chosen_partitions
 from tailpipe.cli.setup import Setup, load_setup
 from tailpipe.cli.terminal import note, say, say_json
 from tailpipe.errors import EXIT_DONE, EXIT_PARTIAL, TailpipeError, UsageError, told
@@ -37,7 +37,7 @@ examples:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_actions(parser, {"show": "what would go", "run": "take it out"})
-    add_names(parser)
+    add_partitions(parser)
     parser.add_argument("--dry-run", action="store_true", help="run: say what would go, and change nothing")
     force = "run: believe the clock, however long ago the last collection was"
     parser.add_argument("--force", action="store_true", help=force)
@@ -105,8 +105,8 @@ class Ageing:
     def chosen(self, words: list[str]) -> list[Key]:
         """Of configured partitions, and of those that only the lake knows."""
         setup = self.setup
-        keys = {key: key for key in (*setup.partitions, *setup.broken_partitions, *self.states)}
-        return [each.chosen for each in select(words, keys, lambda key: ())] if keys or words else []
+        keys = (*setup.partitions, *setup.broken_partitions, *self.states)
+        return chosen_partitions(words, dict.fromkeys(keys))
 
     def outcome(self, key: Key, is_dry: bool) -> Outcome:
         """Whatever fails of one partition is its own failure."""
@@ -144,7 +144,7 @@ def _print_sheet(outcomes: list[Outcome]) -> None:
     rows = [
         {
             "partition": outcome.name,
-            "expire_after": str(outcome.expire_after or ""),
+            "expire_after": str(outcome.expire_after or ("" if outcome.problem else "never")),
             "before": f"{outcome.expired.edge:%Y-%m-%d}" if outcome.expired else None,
             **{name: getattr(outcome.expired, name, None) for name in _COUNTS},
         }

@@ -160,7 +160,8 @@ def _drop(arguments: argparse.Namespace, setup: Setup, quarantine: Quarantine, w
     keys = [key for key, count in counts.items() if count]
     if keys:
         names = ", ".join(map(".".join, keys))
-        confirm(f"Drop {counted(sum(counts.values()), 'reject')} of {names} for good?", bool(arguments.force))
+        what = f"Drop {counted(sum(counts.values()), 'reject')} of {names} for good"
+        confirm(f"{what}{' and purge their files' if arguments.purge else ''}?", bool(arguments.force))
     dropped = {".".join(key): delete_rejects(setup.lake, *key, window) for key in keys}
     # What was dropped earlier may still be on the disk.
     purged = {key: purge(setup.lake.table(key[0]), key[1]) for key in chosen} if arguments.purge else {}

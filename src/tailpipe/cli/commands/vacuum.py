@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 from tailpipe.cli.arguments import add_output
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    older_than = _retention(arguments.older_than)
+    older_than = _retention(arguments.older_than, datetime.now(UTC))
     setup = load_setup(arguments, needs_config=False, writes=not arguments.dry_run)
     tables = _chosen(arguments.tables, list_tables(setup.lake))
     if not arguments.dry_run:
@@ -58,8 +58,17 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_DONE if is_whole else EXIT_PARTIAL
 
 
-def _retention(text: str) -> Lookback:
-    return Lookback(0, "d") if text.strip() == "0" else parse_lookback(text)
+def _retention(text: str, now: datetime) -> Lookback:
+    if text.strip() == "0":
+        return Lookback(0, "d")
+    lookback = parse_lookback(text)
+    try:
+        _ = now - lookback
+    except OverflowError:
+        raise UsageError(
+            f'"{text}" is further back than the calendar goes.', "use a smaller number"
+        ) from None
+    return lookback
 
 
 def _chosen(words: Sequence[str], known: Sequence[str]) -> list[str]:
