@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fault_proxy import FaultProxy
 from installed import APP, APP_TABLE, Home, line
 from object_store import ObjectStore
 
@@ -126,6 +127,17 @@ def test_what_sql_may_not_do(collected: Home, sql: str) -> None:
     assert done.returncode == 1
     assert REFUSED[sql] in done.stderr, done.stderr
     assert "only for tests" not in done.stderr
+
+
+@pytest.mark.parametrize("tables", ["from app_log", "from range(1)"])
+def test_no_other_host_hears_of_a_query(collected: Home, object_store: ObjectStore, tables: str) -> None:
+    uri = (collected.folder / "uri").read_text()
+    with FaultProxy(object_store).running() as other:
+        host = other.store.endpoint.removeprefix("http://")
+        told = f"'{uri}/' || getvariable('told') || '?s3_endpoint={host}&s3_use_ssl=false'"
+        sql = f"set variable told = (select count(*) {tables}); from read_text({told})"
+        assert collected.run("query", sql).returncode == 1
+        assert other.requests == []
 
 
 WRITES = {

@@ -10,6 +10,7 @@ import os
 import posixpath
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -44,6 +45,8 @@ class Access:
         # Written out: DuckDB loads pandas to look at the types of parameters, which takes longer than a query.
         listed = ", ".join(map(quote_text, sorted(folders)))
         connection.execute(f"SET allowed_directories = [{listed}]")
+        if self.lake.storage:
+            _take_keys_as_they_are(connection)
         connection.execute("SET enable_external_access = false")
 
     def check(self, connection: duckdb.DuckDBPyConnection, script: str) -> None:
@@ -142,6 +145,13 @@ class Access:
     def _refusal(self, subject: str, *, can_be_asked: bool = True) -> QueryError:
         hint = f"{FLAG} lets SQL read and write what lies outside the lake" if can_be_asked else None
         return QueryError(f"{subject} not allowed: a query reads the lake and writes nothing.", hint)
+
+
+def _take_keys_as_they_are(connection: duckdb.DuckDBPyConnection) -> None:
+    """What follows a ? in an address would name another host, which would get the request, signed, with rows in it."""
+    # Without the extension there is no such setting, and nothing reaches a bucket: it cannot be loaded any more.
+    with suppress(duckdb.CatalogException):
+        connection.execute("SET s3_url_compatibility_mode = true")
 
 
 def _object_path(path: str) -> str:
