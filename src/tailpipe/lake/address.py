@@ -43,6 +43,10 @@ class TableAddress:
         return self.uri.rpartition("/")[2]
 
     @property
+    def lake(self) -> Lake:
+        return Lake(self.uri.rpartition("/")[0], self.storage)
+
+    @property
     def files(self) -> Files:
         """Those below the table's folder."""
         return _files(self.uri, self.storage)

@@ -25,12 +25,12 @@ from tailpipe.lake.floor import APPLICATION as VACUUM
 from tailpipe.lake.floor import floor_of
 from tailpipe.lake.history import application, state_at, version_of
 from tailpipe.lake.paths import LOG, PARTITION_COLUMNS
-from tailpipe.lake.presence import Identity, identity, is_replaced, staying
+from tailpipe.lake.presence import Identity, identity, is_leaving, is_replaced, staying
 from tailpipe.lake.removal import LiveFile, add_action, are_live, live_files, remove_action
 from tailpipe.lake.rewriting import Rewriting, refused, rewrite_files
 from tailpipe.lake.state import PartitionState
 from tailpipe.lake.store_errors import plain_cause, store_hint
-from tailpipe.lake.table_deletion import remove_late_entries
+from tailpipe.lake.table_deletion import remove_late_commit, remove_late_entries
 from tailpipe.lake.transaction import Change, Restoration, Transaction, until_committed
 
 # Each commit reads all entries since the last checkpoint, twice: with 25 between checkpoints it takes half of what the
@@ -292,13 +292,14 @@ class TableLog:
 
     def _is_taken_back(self, mark: str, before: int) -> bool:
         """Nobody waits for a commit to an object store: an entry must not outlive the table it belongs to."""
+        try:
+            if not is_replaced(self.address, self._identity) and not is_leaving(self.address, before):
+                return False
+        except (LakeError, OSError):
+            return False
         with suppress(LakeError, OSError):
-            if is_replaced(self.address, self._identity):
-                files, first = self.address.files, f"{LOG}/{before + 1:020d}"
-                late = [path for path in files.children(LOG) if path >= first and path.endswith(".json")]
-                files.delete([path for path in late if mark.encode() in files.read(path)])
-                return True
-        return False
+            remove_late_commit(self.address, mark, before)
+        return True
 
     def _find_entry(self, mark: str, before: int, what: str) -> str | None:
         """The entry with the mark, among those after a version."""

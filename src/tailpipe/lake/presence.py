@@ -13,9 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tailpipe.lake.address import Lake, TableAddress
-from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT
+from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT, LOG
 
 Identity = str
+# With this begin the names of what deleted tables leave; in a bucket those of marks that hold the name of a table.
+REMOVED = ".deleted-"
 # Of a log without its first entry: it is older than what any run remembers, and one that is made anew has the entry.
 _SHORTENED = "shortened"
 
@@ -31,6 +33,19 @@ def identity(address: TableAddress) -> Identity | None:
 def is_replaced(address: TableAddress, known: Identity | None) -> bool:
     """Whether the table was deleted since it had this identity. A log may have been shortened since."""
     return identity(address) not in (known, _SHORTENED)
+
+
+def is_leaving(address: TableAddress, version: int) -> bool:
+    """Whether a table without its first entry is being deleted, or was, since it had the version as its newest.
+
+    A log that was shortened looks the same, and keeps the entries of the last day.
+    """
+    if address.files.entry(FIRST_ENTRY) is not None:
+        return False
+    lake = address.lake
+    marks = [path for path in lake.files.children("") if path.startswith(REMOVED)]
+    names = {lake.files.read(path).decode() for path in marks}
+    return address.name in names or address.files.entry(f"{LOG}/{version:020d}.json") is None
 
 
 @contextmanager

@@ -20,13 +20,13 @@ from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.delta_errors import delta_message
 from tailpipe.lake.files import FileEntry, Files
 from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT, LOG
-from tailpipe.lake.presence import leaving
+from tailpipe.lake.presence import REMOVED, leaving
 from tailpipe.lake.store_errors import store_hint
 
-_REMOVED = ".deleted-"
 # Stores tell times in whole seconds: files of the next second are of those who came later.
 _CLOCK_SECONDS = 1.0
 _AT_ONCE = 1000
+_CHECKPOINT = ".checkpoint."
 # Without any of them there is no table.
 _BEGINNINGS = (LAST_CHECKPOINT, FIRST_ENTRY)
 
@@ -50,10 +50,10 @@ def delete_table(lake: Lake, table: str) -> None:
 def remove_deleted(lake: Lake) -> list[str]:
     """Removes what deleted tables left; returns what could not be."""
     if lake.storage:
-        marks = [path for path in lake.files.children("") if path.startswith(_REMOVED)]
+        marks = [path for path in lake.files.children("") if path.startswith(REMOVED)]
         return [mark for mark in marks if not _is_finished(lake.files, mark)]
     left: list[str] = []
-    for folder in Path(lake.uri).glob(f"{_REMOVED}*"):
+    for folder in Path(lake.uri).glob(f"{REMOVED}*"):
         with suppress(OSError):
             os.unlink(folder) if folder.is_symlink() else shutil.rmtree(folder)
         left += [str(folder)] if os.path.lexists(folder) else []
@@ -67,14 +67,28 @@ def remove_late_entries(address: TableAddress) -> None:
         address.files.delete(entries)
 
 
+def remove_late_commit(address: TableAddress, mark: str, before: int) -> None:
+    """What a commit after a version left in the place of a table that was deleted: its entry, and a checkpoint.
+
+    Another table may have been made there: checkpoints at versions that have no entry are not its own.
+    """
+    files, first = address.files, f"{LOG}/{before + 1:020d}"
+    late = [path for path in files.children(LOG) if path >= first]
+    entries = {path for path in late if path.endswith(".json")}
+    own = {path for path in entries if mark.encode() in files.read(path)}
+    left = {path.partition(".")[0] for path in entries - own}
+    checkpoints = [path for path in late if _CHECKPOINT in path and path.partition(".")[0] not in left]
+    files.delete([LAST_CHECKPOINT, *checkpoints, *own])
+
+
 def _delete_folder(lake: Lake, table: str) -> list[str]:
     with leaving(lake):
-        os.rename(lake.table(table).uri, lake.table(f"{_REMOVED}{uuid.uuid4().hex}").uri)
+        os.rename(lake.table(table).uri, lake.table(f"{REMOVED}{uuid.uuid4().hex}").uri)
     return remove_deleted(lake)
 
 
 def _delete_objects(files: Files, table: str) -> list[str]:
-    mark = f"{_REMOVED}{uuid.uuid4().hex}"
+    mark = f"{REMOVED}{uuid.uuid4().hex}"
     files.write_new(mark, table.encode())
     begun = files.entry(mark)
     time.sleep(_CLOCK_SECONDS)
@@ -85,6 +99,9 @@ def _delete_objects(files: Files, table: str) -> list[str]:
         with suppress(OSError):
             files.delete([mark])
         raise
+    # Whoever commits may have written a checkpoint meanwhile, and looked for the first entry before it went.
+    with suppress(OSError):
+        files.delete([f"{table}/{LAST_CHECKPOINT}"])
     return [] if begun and _is_removed(files, table, begun) else [table]
 
 
