@@ -240,3 +240,12 @@ def test_a_store_that_is_not_there(lake: Lake) -> None:
     ) as caught:
         list_tables(gone)
     assert "endpoint_url" in (caught.value.hint or "")
+
+
+def test_an_endpoint_of_the_environment_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://user:hunter2@127.0.0.1:1")
+    with pytest.raises(LakeError, match="must not hold a user or a password") as told:
+        list_tables(Lake("s3://lake/x", Storage()))
+    assert "hunter2" not in repr(told.value)

@@ -45,10 +45,12 @@ def _bucket_problem(rest: str) -> tuple[str, str] | None:
     if not bucket:
         return "names no bucket", _EXAMPLE
     if not _BUCKET.fullmatch(bucket):
-        hint = "a bucket has 3 to 63 lower-case letters, digits, dots and hyphens"
-        if "@" in bucket:
+        # A secret may hold slashes, so that the bucket seems to end in the middle of it.
+        if "@" in bucket or (":" in bucket and "@" in rest):
             hint = "keys do not belong here: they go into a connection or the environment"
-        return f'has a bucket that cannot be: "{_shown(bucket)}"', hint
+            return f'has a bucket that cannot be: "{_shown(rest)}"', hint
+        hint = "a bucket has 3 to 63 lower-case letters, digits, dots and hyphens"
+        return f'has a bucket that cannot be: "{bucket}"', hint
     return _prefix_problem(prefix) if prefix else None
 
 
@@ -68,4 +70,4 @@ def _prefix_problem(prefix: str) -> tuple[str, str] | None:
 
 def _shown(text: str) -> str:
     """Without what may be a user and a password."""
-    return re.sub(r"[^/]*@", "…@", text)
+    return re.sub(r"^(\w*://)?.*@", r"\1…@", text, flags=re.S)

@@ -7,7 +7,13 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from tailpipe.aws_credentials import AwsAccess, AwsConnection, CredentialsError, resolve
+from tailpipe.aws_credentials import (
+    AwsAccess,
+    AwsConnection,
+    CredentialsError,
+    endpoint_problem,
+    resolve,
+)
 from tailpipe.errors import LakeError
 from tailpipe.lake.files import Files
 from tailpipe.lake.objects import ObjectFiles
@@ -28,10 +34,20 @@ class Storage:
 
     def access(self) -> AwsAccess:
         """As it is now: credentials may have been renewed since. Raises LakeError where there are none."""
+        if self.fixed:
+            return self.fixed
         try:
-            return self.fixed or resolve(self.connection)
+            access = resolve(self.connection)
         except CredentialsError as error:
             raise LakeError(error.message, error.hint) from error
+        # The environment and shared files say it too, which nobody has looked at yet.
+        problem = endpoint_problem(access.endpoint_url) if access.endpoint_url else None
+        if problem:
+            raise LakeError(
+                f"the endpoint of the object store {problem}",
+                "check endpoint_url of the connection, AWS_ENDPOINT_URL and ~/.aws",
+            )
+        return access
 
     def resolved(self) -> Storage:
         return Storage(fixed=self.access())
