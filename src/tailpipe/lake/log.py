@@ -49,6 +49,7 @@ class TableLog:
         self.address = address
         self._schema = schema
         self._delta: Any = None
+        self._options: dict[str, str] | None = None
         self._identity: Identity | None = None
         self._prepared: pa.Schema | None = None
         self._opened_at = time.time()
@@ -60,11 +61,22 @@ class TableLog:
         seen = identity(self.address)
         if self._delta is not None and seen == self._identity:
             with suppress(DeltaError, OSError):
-                self._delta.update_incremental()
+                self._update()
                 return
         self._identity = seen
+        self._open()
+
+    def _open(self) -> None:
+        self._options = self.address.options
         self._delta = self.address.opened()
         self._versions.clear()
+
+    def _update(self) -> None:
+        """The library keeps the credentials with which it opened the table. They may have been renewed since."""
+        if self._options != self.address.options and self.address.is_table():
+            self._open()
+        else:
+            self._delta.update_incremental()
 
     @property
     def delta(self) -> Any:
@@ -91,7 +103,7 @@ class TableLog:
         """Data files that are visible now: of one partition or of all, of some days or of all."""
         if self._delta is None:
             return []
-        self._delta.update_incremental()
+        self._update()
         return live_files(self._delta, partition, days)
 
     def are_live(self, files: Sequence[LiveFile]) -> bool:
@@ -155,7 +167,7 @@ class TableLog:
         if self._delta is None:
             self._create()
         else:
-            self._delta.update_incremental()
+            self._update()
         if change.files and len(self._schema):
             self._check_prepared(change.partition)
         if version is not None and self._version_of(change.partition) != version:
@@ -216,13 +228,14 @@ class TableLog:
             ConflictError(f"{self.address.name} was changed by another process meanwhile"),
         )
 
-    def append_mark(self, kind: str, application: str, version: int) -> None:
-        """An entry that changes nothing but the version of an application transaction."""
+    def append_mark(self, kind: str, versions: Mapping[str, int]) -> None:
+        """An entry that changes nothing but the versions of application transactions."""
         from deltalake import CommitProperties, Transaction
 
         told = {"tailpipe.kind": kind, "tailpipe.run": uuid.uuid4().hex}
         properties = CommitProperties(
-            custom_metadata=told, app_transactions=[Transaction(application, version)]
+            custom_metadata=told,
+            app_transactions=[Transaction(name, version) for name, version in versions.items()],
         )
         self._append(
             kind,
@@ -236,7 +249,7 @@ class TableLog:
     def append_restoration(self, restoration: Restoration, moved: Mapping[str, int]) -> int:
         """Makes it visible as the version after its base, and moves all partitions on. Returns that version.
 
-        A vacuum that removes files meanwhile, which come back here, must notice: what says how far it went moves too.
+        Whoever removes files meanwhile, which come back here, must notice: what says how far they went moves too.
         """
         from deltalake import CommitProperties, Transaction
 
@@ -373,7 +386,7 @@ class TableLog:
     def _change_schema(self, is_forced: bool = False, may_lose: bool = False) -> tuple[pa.Schema, Rewriting]:
         def change() -> tuple[pa.Schema, Rewriting]:
             with self.telling("changing the schema"):
-                self._delta.update_incremental()
+                self._update()
                 evolution = self._evolution(is_forced)
             if not evolution.is_changed:
                 return evolution.schema, Rewriting()
@@ -383,7 +396,7 @@ class TableLog:
                 if rewriting.lost and not may_lose:
                     raise refused(self.address, rewriting)
                 transaction.change_schema(evolution, rewriting.added)
-            self._delta.update_incremental()
+            self._update()
             return evolution.schema, rewriting
 
         return until_committed(self.address.name, change)

@@ -20,7 +20,7 @@ from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.evolution import ColumnChange, conversions
 from tailpipe.lake.facts import FileFact
-from tailpipe.lake.floor import floor_of
+from tailpipe.lake.floor import floor_of, purge_floor_of
 from tailpipe.lake.history import partition_versions, state_at
 from tailpipe.lake.log import TableLog
 from tailpipe.lake.log_entries import read_entry
@@ -96,7 +96,7 @@ class _Past:
             raise
 
     def check_floor(self, floor: int) -> None:
-        """Raises LakeError where a vacuum may be removing files of the version, though they are still there."""
+        """Raises LakeError where others may be removing files of the version, though they are still there."""
         if self.version < floor:
             raise self._gone(f"files that no version since {floor} needs are, or are about to be,")
 
@@ -193,11 +193,22 @@ def _plan(past: _Past) -> _Plan:
     versions = partition_versions(past.address.at(now.version()))
     changes = conversions(past.schema, _schema(now))
     plan = _Plan(past, now.version(), tuple(live_files(now)), versions, changes)
-    if plan.added:
-        past.check_floor(floor_of(now))
+    back = {file.partition_values["tp_partition"] for file in plan.added}
+    back |= {name for name in versions if _rejects_back(plan, name)}
+    if back:
+        past.check_floor(max(floor_of(now), *(purge_floor_of(now, name) for name in back)))
     rejects = (path for state in plan.states.values() for path in state.reject_files)
     past.check([*(file.path for file in plan.added), *rejects])
     return plan
+
+
+def _rejects_back(plan: _Plan, partition: str) -> bool:
+    """Whether files of rejects are live again after it that are not now."""
+    then = plan.past.state(partition)
+    if not then.reject_files or then.version == plan.versions[partition]:
+        return False
+    now = state_at(plan.past.address.at(plan.base), partition, plan.versions[partition])
+    return not {*then.reject_files} <= {*now.reject_files}
 
 
 def _schema(delta: Any) -> pa.Schema:

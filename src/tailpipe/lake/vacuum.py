@@ -85,7 +85,7 @@ class _Plan:
         """Raises ConflictError if another process makes files visible again, or moves the floor too."""
         if self.retention.data > floor_of(self.log.delta):
             with self._staying():
-                self.log.append_mark(KIND, APPLICATION, self.retention.data)
+                self.log.append_mark(KIND, {APPLICATION: self.retention.data})
 
     def _free_data(self) -> None:
         needed = needed_data(self.log.delta, self.retention)

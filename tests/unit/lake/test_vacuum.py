@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -356,7 +356,7 @@ def test_a_commit_that_brings_files_back_meanwhile_is_respected(
     files = [unquote(path) for path in pa.table(old.get_add_actions(flatten=True))["path"].to_pylist()]
     real = TableLog.append_mark
 
-    def restoring(self: TableLog, kind: str, application: str, version: int) -> None:
+    def restoring(self: TableLog, kind: str, versions: Mapping[str, int]) -> None:
         monkeypatch.setattr(TableLog, "append_mark", real)
         again = [AddAction(path, 1, values(path), 0, True, "{}") for path in files]
         delta = DeltaTable(table.address.uri)
@@ -364,7 +364,7 @@ def test_a_commit_that_brings_files_back_meanwhile_is_respected(
         delta.create_write_transaction(
             again, "append", delta.schema(), list(PARTITION_COLUMNS), commit_properties=moved
         )
-        self.append_mark(kind, application, version)
+        self.append_mark(kind, versions)
 
     monkeypatch.setattr(TableLog, "append_mark", restoring)
     assert not vacuum_table(table.address, NONE).files
@@ -386,8 +386,8 @@ def test_a_slow_collector_keeps_what_it_commits_meanwhile(
     table.pass_time(2 * DAY)
     real = TableLog.append_mark
 
-    def late(self: TableLog, kind: str, application: str, version: int) -> None:
-        real(self, kind, application, version)
+    def late(self: TableLog, kind: str, versions: Mapping[str, int]) -> None:
+        real(self, kind, versions)
         log = table.log()
         log.prepare()
         log.commit(Change("p", "collect", "unit", "run", (file,)), log.version("p"))
