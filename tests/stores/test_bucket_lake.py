@@ -86,12 +86,6 @@ def test_tables_are_looked_for_side_by_side(
     assert len(fault_proxy.requests) == len(names) + 1
 
 
-def test_a_table_that_could_not_be_queried_is_refused(lake: Lake) -> None:
-    with pytest.raises(LakeError, match='its name ends in "ü"'):
-        TableLog(lake.table("logü"), SCHEMA).prepare()
-    assert paths(lake) == []
-
-
 def test_a_deleted_table_leaves_nothing(lake: Lake) -> None:
     commit(lake)
     commit(lake, "other_log")

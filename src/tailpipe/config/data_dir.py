@@ -9,7 +9,7 @@ from tailpipe.config.directories import SCHEME, path_problem
 _S3 = "s3"
 _BUCKET = re.compile(r"(?!\d+\.\d+\.\d+\.\d+$)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 # What stands for other names where DuckDB reads, ends a path where URLs are read, or is no letter.
-_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff*?\[\]{}#\\^`|<>\"]|%[0-9A-Fa-f]{2}")
+_UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff*?\[\]{}#\\^`|<>\"]|%(?:[0-9A-Fa-f]{2})?")
 _LONGEST_PREFIX_BYTES = 300
 _EXAMPLE = "name a folder, or a bucket as s3://bucket/prefix"
 

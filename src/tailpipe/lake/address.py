@@ -64,15 +64,6 @@ class TableAddress:
         """As other programs name it, such as DuckDB."""
         return f"{self.uri}/{relative}"
 
-    def check_name(self) -> None:
-        """DuckDB's extension drops letters beyond ASCII from the end of a path. A folder has another name, `name/.`."""
-        if self.storage and not self.uri[-1].isascii():
-            raise LakeError(
-                f'table "{self.name}" cannot be in a bucket: DuckDB would not find it, because its name ends in '
-                f'"{self.name[-1]}", which is not ASCII',
-                hint="give the table another name",
-            )
-
     def is_table(self) -> bool:
         """A run that died while it made the table may leave a log without entries, which is no table yet.
 

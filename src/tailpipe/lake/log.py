@@ -130,7 +130,6 @@ class TableLog:
         Files with narrower types are rewritten, which may take a while: `tell` hears of it before. Raises LakeError
         where stored values do not fit a declared type.
         """
-        self.address.check_name()
         self.refresh()
         self._prepared = self._evolved(tell) if self._delta is not None else self._schema
         return as_in(self._prepared, self._schema.names)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import duckdb
 
@@ -207,13 +208,19 @@ def _stored_types(connection: duckdb.DuckDBPyConnection, view: TableView, scan: 
 def _attach(connection: duckdb.DuckDBPyConnection, view: TableView) -> None:
     """Its log is read once. By name, each of the four times that DuckDB looks at a view would read it again."""
     assert view.uri is not None
-    # The extension drops letters beyond ASCII from the end of a path. No table in a bucket has such a name.
-    path = view.uri if view.uri[-1].isascii() else f"{view.uri}/."
+    path = _ending_in_ascii(view.uri)
     version = f", VERSION {view.version}" if view.version is not None else ""
     name = quote_name(_ATTACHED + view.name)
     connection.execute(
         f"ATTACH {quote_text(path)} AS {name} (TYPE delta, READ_ONLY, PIN_SNAPSHOT, HIDDEN{version})"
     )
+
+
+def _ending_in_ascii(uri: str) -> str:
+    """The extension drops other letters from the end of a path. In a bucket a dot would be part of names of objects."""
+    if uri[-1].isascii():
+        return uri
+    return f"{uri[:-1]}{quote(uri[-1])}" if uri.startswith("s3://") else f"{uri}/."
 
 
 def _column(name: str, type_: str, stored: dict[str, str]) -> str:

@@ -21,6 +21,7 @@ REFUSED = {
     "s3://10.0.0.1/x": 'has a bucket that cannot be: "10.0.0.1"',
     "s3://a..b/x": 'has a bucket that cannot be: "a..b"',
     "s3://-ab": 'has a bucket that cannot be: "-ab"',
+    "s3://lake/100% ours": "has % in its prefix, which not every reader takes as it is (choose another prefix)",
     "s3://lake:80/x": 'has a bucket that cannot be: "lake:80"',
     "s3://key:hunter2@lake/x": 'has a bucket that cannot be: "…@lake/x" (keys do not belong here',
     "s3://key:hun/ter/2@lake/x": 'has a bucket that cannot be: "…@lake/x" (keys do not belong here',
