@@ -14,8 +14,8 @@ from tailpipe.lake.store_errors import store_error
 # The least that a part of an upload may have. Every open file holds so much.
 _PART_BYTES = 5 << 20
 # What is read as a whole is kept, in memory or else in a file without a name, for those who read it again.
-_KEPT_WHOLE = 128
-_MOST_IN_MEMORY_BYTES = 4 << 20
+_KEPT_WHOLE = 64
+_MOST_IN_MEMORY_BYTES = 1 << 20
 
 
 class ObjectFiles(Files):

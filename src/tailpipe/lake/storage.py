@@ -7,13 +7,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from tailpipe.aws_credentials import (
-    AwsAccess,
-    AwsConnection,
-    CredentialsError,
-    endpoint_problem,
-    resolve,
-)
+from tailpipe.aws_credentials import AwsAccess, AwsConnection, CredentialsError, resolve
 from tailpipe.errors import LakeError
 from tailpipe.lake.files import Files
 from tailpipe.lake.objects import ObjectFiles
@@ -37,17 +31,9 @@ class Storage:
         if self.fixed:
             return self.fixed
         try:
-            access = resolve(self.connection)
+            return resolve(self.connection)
         except CredentialsError as error:
             raise LakeError(error.message, error.hint) from error
-        # The environment and shared files say it too, which nobody has looked at yet.
-        problem = endpoint_problem(access.endpoint_url) if access.endpoint_url else None
-        if problem:
-            raise LakeError(
-                f"the endpoint of the object store {problem}",
-                "check endpoint_url of the connection, AWS_ENDPOINT_URL and ~/.aws",
-            )
-        return access
 
     def resolved(self) -> Storage:
         return Storage(fixed=self.access())
