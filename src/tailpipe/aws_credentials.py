@@ -70,7 +70,7 @@ def resolve(connection: AwsConnection, environment: Mapping[str, str] | None = N
     place = {"region": connection.region, "endpoint_url": connection.endpoint_url}
     place = {name: value or _from_environment(name, variables) for name, value in place.items()}
     files = _shared_files(variables)
-    if keys is None or (files and not any(place.values())):
+    if keys is None or (files and not all(place.values())):
         found = _from_botocore(connection.profile or variables.get("AWS_PROFILE"), files)
         keys = keys or found.keys()
         place = {name: value or found.place.get(name) for name, value in place.items()}

@@ -171,3 +171,13 @@ def test_keys_that_are_given_load_no_library() -> None:
         "assert 'botocore' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_region_of_the_environment_does_not_hide_the_endpoint_of_the_profile(
+    aws_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else requests that are meant for a store in the house go to AWS."""
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    (aws_home / "config").write_text("[default]\nendpoint_url = http://store:9000\nregion = us-west-2\n")
+    found = resolve(AwsConnection("key", "secret"))
+    assert (found.region, found.endpoint_url) == ("eu-west-1", "http://store:9000")
