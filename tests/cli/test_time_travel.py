@@ -69,6 +69,7 @@ def test_what_cannot_be_asked_is_told(home: Home) -> None:
     never = 'warning: no commit of app_log is of a partition "on".\n'
     assert home.run("history", "app_log.on").stderr == never
     assert home.run("history", "app_log.on*").stderr == ""
+    assert commits(home, "a*g.on*") == commits(home, "app_log.on*")
 
 
 def rows(home: Home) -> list[dict[str, Any]]:

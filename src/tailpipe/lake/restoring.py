@@ -98,7 +98,9 @@ class _Past:
     def check_floor(self, floor: int) -> None:
         """Raises LakeError where others may be removing files of the version, though they are still there."""
         if self.version < floor:
-            raise self._gone(f"files that no version since {floor} needs are, or are about to be,")
+            raise self._refused(
+                f"files that only versions before {floor} need were removed, or are being removed"
+            )
 
     def check(self, paths: Iterable[str]) -> None:
         """Raises LakeError unless all of the files are there: those that only old versions name may be vacuumed."""
@@ -112,10 +114,13 @@ class _Past:
         self.present.update(wanted)
 
     def _gone(self, what: str, example: str = "") -> LakeError:
+        return self._refused(f"{what} no longer there{example}")
+
+    def _refused(self, why: str) -> LakeError:
         name = self.address.name
         return LakeError(
-            f"{name} cannot be restored to version {self.version}: {what} no longer there{example}, "
-            "because of vacuum or --purge. Nothing was changed.",
+            f"{name} cannot be restored to version {self.version}: {why}, because of vacuum or --purge. "
+            "Nothing was changed.",
             hint=f"choose a later version: tailpipe history {name} lists them",
         )
 

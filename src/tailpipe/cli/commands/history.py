@@ -29,6 +29,7 @@ examples:
   tailpipe history                                 the last commits of all tables
   tailpipe history aws_cloudtrail_log --limit 500  more of one
   tailpipe history "aws_cloudtrail_log.prod*"      those of some of its partitions
+  tailpipe history "aws_*"                         those of some tables
 """
 
 # What people call the kinds of commits. Others have words of their own.
@@ -91,16 +92,17 @@ def _warn_of_unknown(logs: list[_Log], listed: list[dict[str, Any]]) -> None:
 
 def _logs(lake: Lake, name: str | None) -> list[_Log]:
     tables = list_tables(lake)
-    if name is None:
-        return [log for table in tables for log in _unless_damaged(lake, table)]
-    table, _, partition = (name, "", "") if name in tables else name.partition(".")
+    table, _, partition = (name or "*", "", "") if name in tables else (name or "*").partition(".")
+    matching = [each for each in tables if fnmatchcase(each, table)]
+    if "*" in table and (matching or name is None):
+        return [log for each in matching for log in _unless_damaged(lake, each, partition or "*")]
     return [_log(lake, chosen_name(table, "collected table", tables), partition or "*")]
 
 
-def _unless_damaged(lake: Lake, table: str) -> Iterator[_Log]:
+def _unless_damaged(lake: Lake, table: str, partition: str) -> Iterator[_Log]:
     """A damaged table must not hide the others."""
     try:
-        yield _log(lake, table, "*")
+        yield _log(lake, table, partition)
     except LakeError as error:
         note(f"warning: {error}")
 
