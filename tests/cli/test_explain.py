@@ -68,7 +68,14 @@ def test_coverage_tells_the_state_of_every_day(home: Home) -> None:
     assert days["06-01"]["rows"] == 2
     assert days["06-02"]["rejected"] == 1
     assert "2024-06-04.jsonl.gz" in days["06-04"]["reason"]
-    assert found["summary"] == {"collected": 2, "empty": 7, "partial": 0, "missing": 1, "failed": 1}
+    assert found["summary"] == {
+        "collected": 2,
+        "empty": 7,
+        "partial": 0,
+        "missing": 1,
+        "failed": 1,
+        "expired": 0,
+    }
 
 
 def test_coverage_of_files_without_dates_lists_what_failed(home: Home) -> None:
