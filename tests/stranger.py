@@ -13,17 +13,21 @@ from collections.abc import Callable, Iterable
 
 import psutil
 
+from object_store import SERVER
+
 NOBODY = 65534
 WAIT_SECONDS = 3.0
 SECRET = "0" * 64
 
 
 def listening_ports(pid: int) -> set[int]:
-    """TCP ports of a process and of all below it."""
+    """TCP ports of a process and of all below it, but for the object store that other tests may have started."""
     found = set()
     process = psutil.Process(pid)
     for each in (process, *process.children(recursive=True)):
         try:
+            if each.name() == SERVER.name:
+                continue
             sockets = each.net_connections(kind="tcp")
         except psutil.Error:
             continue
