@@ -34,6 +34,20 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
+def loading() -> Iterator[None]:
+    """While modules are loaded, Ctrl-C ends the process at once: nothing is begun, and an exception could be raised in
+    the middle of a library, which may lose it or crash. Who ignores the signal still does."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
 def before_giving_up(action: Callable[[], None]) -> Iterator[None]:
     """A second signal in the block calls the action before it ends the process; any lock may be taken then."""
     _before_giving_up.append(action)
@@ -47,6 +61,11 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     for either in (signal.SIGINT, signal.SIGTERM):
         signal.signal(either, _give_up)
     raise Interrupted
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(EXIT_INTERRUPTED)
 
 
 def _give_up(number: int, frame: FrameType | None) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from tailpipe import __version__
 from tailpipe.cli import commands
 from tailpipe.cli.diagnostics import is_logged, log
-from tailpipe.cli.interruption import Interrupted
+from tailpipe.cli.interruption import Interrupted, loading
 from tailpipe.cli.streams import allow_files, flushed, open_streams
 from tailpipe.cli.terminal import note
 from tailpipe.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_PARTIAL, EXIT_USAGE, TailpipeError, told
@@ -45,13 +45,16 @@ def run(argv: Sequence[str] | None = None) -> None:
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = make_parser(argv)
-    arguments = parser.parse_args(argv)
+    with loading():
+        parser = make_parser(argv)
+        arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
         return EXIT_USAGE
     try:
-        code: int = import_module(f"{commands.__name__}.{arguments.command}").run(arguments)
+        with loading():
+            command = import_module(f"{commands.__name__}.{arguments.command}")
+        code: int = command.run(arguments)
         sys.stdout.flush()
     except Interrupted as interrupted:
         note(f"Interrupted. {interrupted.kept}")
