@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
+from bench.measure import best_seconds
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.compaction import ASKED, Compaction, DayCompacted, compact_day, plan_days
 from tailpipe.lake.datafile import open_data_file
@@ -79,8 +80,8 @@ def _times(address: TableAddress) -> dict[str, float]:
         connection.execute(f"CREATE VIEW lake AS SELECT * FROM delta_scan('{address.uri}')")
         return {
             "a commit": _commits(address),
-            "a query of all rows": _best(lambda: connection.execute(ALL).fetchall()),
-            "a query of one hour": _best(lambda: connection.execute(ONE_HOUR).fetchall()),
+            "a query of all rows": best_seconds(lambda: connection.execute(ALL).fetchall()),
+            "a query of one hour": best_seconds(lambda: connection.execute(ONE_HOUR).fetchall()),
         }
 
 
@@ -95,15 +96,6 @@ def _commits(address: TableAddress) -> float:
         version = log.commit(Change("p", "collect", "day", "run", (file,)), version)
         times.append(time.perf_counter() - started)
     return sorted(times)[COMMITS // 2]
-
-
-def _best(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
 
 
 def _compacted(address: TableAddress) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pyarrow as pa
 
+from bench.measure import best_seconds
 from tailpipe.lake.address import Lake, TableAddress
 from tailpipe.lake.catalog import partition_states
 from tailpipe.lake.log import TableLog
@@ -37,21 +38,12 @@ def report(commits: int) -> Iterator[str]:
         yield "| what | time |\n|---|---|"
         yield f"| a commit | {seconds * 1000:.1f} ms |"
         for name in ("busy", "p0"):
-            yield f"| opening the state of {name} | {_best(partial(_known, address, name)):.3f} s |"
-        yield f"| opening all states | {_best(lambda: partition_states(lake, 't')):.3f} s |"
+            yield f"| opening the state of {name} | {best_seconds(partial(_known, address, name)):.3f} s |"
+        yield f"| opening all states | {best_seconds(lambda: partition_states(lake, 't')):.3f} s |"
 
 
 def _known(address: TableAddress, partition: str) -> int:
     return sum(1 for _ in TableLog(address, SCHEMA).state(partition).artifacts.known())
-
-
-def _best(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return min(times)
 
 
 def _commit(address: TableAddress, partition: str, count: int) -> float:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
@@ -81,7 +82,7 @@ class ObjectStore:
         """Of a folder in the bucket that nobody uses."""
         return f"s3://{self.bucket}/{uuid.uuid4().hex}"
 
-    def client(self, uri: str) -> S3Store:
+    def client(self, uri: str, retry_config: Any = None) -> S3Store:
         """Looks below the address by other ways than the code under test."""
         return S3Store.from_url(
             uri,
@@ -90,6 +91,7 @@ class ObjectStore:
             region=self.region,
             endpoint=self.endpoint,
             client_options={"allow_http": True},
+            retry_config=retry_config,
         )
 
     def paths(self, uri: str) -> list[str]:

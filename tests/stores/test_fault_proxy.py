@@ -23,16 +23,7 @@ def uri(object_store: ObjectStore) -> str:
 
 
 def client(proxy: FaultProxy, uri: str) -> S3Store:
-    store = proxy.store
-    return S3Store.from_url(
-        uri,
-        access_key_id=store.key,
-        secret_access_key=store.secret,
-        region=store.region,
-        endpoint=store.endpoint,
-        client_options={"allow_http": True},
-        retry_config=ONCE,  # type: ignore[arg-type]
-    )
+    return proxy.store.client(uri, ONCE)
 
 
 def test_without_rules_it_is_the_server(fault_proxy: FaultProxy, uri: str) -> None:

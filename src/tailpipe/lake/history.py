@@ -8,7 +8,6 @@ its history is, and nobody misses what the log forgets of its past.
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -20,16 +19,13 @@ import msgspec
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.manifest_file import Manifest, read_manifest
-from tailpipe.lake.paths import LOG, MANIFESTS, manifest_path, partition_in
+from tailpipe.lake.paths import LOG, MANIFESTS, entry_path, entry_version, manifest_path, partition_in
 from tailpipe.lake.state import PartitionState, fold
 
 # The kind of a commit that is made for its snapshot alone.
 SNAPSHOT = "snapshot"
 _RANDOM_BITS = 20
 _SNAPSHOT = "-snapshot"
-_ENTRY = re.compile(r"/[0-9]{20}\.json$")
-
-
 _APPLICATION = "tailpipe/"
 
 
@@ -141,8 +137,8 @@ class _Entry(NamedTuple):
 
 
 def _named_by_entries(address: TableAddress, partition: str) -> list[_Entry]:
-    newest = f"{LOG}/{address.version:020d}.json" if address.version is not None else "~"
-    paths = [path for path in address.paths_in(LOG) if _ENTRY.search(path) and path <= newest]
+    newest = entry_path(address.version) if address.version is not None else "~"
+    paths = [path for path in address.paths_in(LOG) if entry_version(path) is not None and path <= newest]
     entries = (_read_entry(address, path) for path in paths)
     return [entry for entry in entries if entry and entry.partition == partition]
 

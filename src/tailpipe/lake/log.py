@@ -24,7 +24,7 @@ from tailpipe.lake.facts import FileFact
 from tailpipe.lake.floor import APPLICATION as VACUUM
 from tailpipe.lake.floor import floor_of
 from tailpipe.lake.history import application, state_at, version_of
-from tailpipe.lake.paths import LOG, PARTITION_COLUMNS
+from tailpipe.lake.paths import LOG, PARTITION_COLUMNS, entry_path
 from tailpipe.lake.presence import Identity, identity, is_leaving, is_replaced, staying
 from tailpipe.lake.removal import LiveFile, add_action, are_live, live_files, remove_action
 from tailpipe.lake.rewriting import Rewriting, refused, rewrite_files
@@ -317,7 +317,7 @@ class TableLog:
         """The entry with the mark, among those after a version."""
         try:
             for version in count(before + 1):
-                path = f"{LOG}/{version:020d}.json"
+                path = entry_path(version)
                 if mark.encode() in self.address.files.read(path):
                     return path
         except FileNotFoundError:

@@ -15,9 +15,8 @@ import msgspec
 
 from tailpipe.errors import LakeError
 from tailpipe.lake.address import TableAddress
-from tailpipe.lake.paths import LOG
+from tailpipe.lake.paths import LOG, entry_path, entry_version
 
-_ENTRY = re.compile(r"/([0-9]{20})\.json$")
 _CHECKPOINT = re.compile(r"/([0-9]{20})\.checkpoint\.[^/]*$")
 # Entries are small: what they cost in an object store is the way there and back.
 _AT_ONCE = 32
@@ -97,16 +96,16 @@ class Kept:
 def kept_of(address: TableAddress) -> Kept:
     """The log is listed. Raises LakeError where nothing of it is left."""
     paths = address.paths_in(LOG)
-    entries = _versions(paths, _ENTRY)
+    entries = sorted(version for version in map(entry_version, paths) if version is not None)
     if not entries:
         raise LakeError(f"{address}: the Delta log has no entries.", hint="collect into it first")
     # A log that was shortened begins with a checkpoint, and entries before it cannot be opened.
-    oldest = entries[0] if entries[0] == 0 else min(_versions(paths, _CHECKPOINT), default=entries[0])
+    oldest = entries[0] if entries[0] == 0 else min(_checkpoints(paths), default=entries[0])
     return Kept(tuple(entries), oldest)
 
 
-def _versions(paths: Iterable[str], pattern: re.Pattern[str]) -> list[int]:
-    return sorted(int(found[1]) for found in map(pattern.search, paths) if found)
+def _checkpoints(paths: Iterable[str]) -> list[int]:
+    return [int(found[1]) for found in map(_CHECKPOINT.search, paths) if found]
 
 
 def read_entries(address: TableAddress, versions: Iterable[int]) -> Iterator[Entry]:
@@ -122,10 +121,6 @@ def entries_after(address: TableAddress, version: int) -> Iterator[Entry]:
     while address.files.entry(entry_path(version + 1)) is not None:
         version += 1
         yield read_entry(address, version)
-
-
-def entry_path(version: int) -> str:
-    return f"{LOG}/{version:020d}.json"
 
 
 def read_entry(address: TableAddress, version: int) -> Entry:

@@ -9,9 +9,8 @@ import msgspec
 
 from tailpipe.lake.address import TableAddress
 from tailpipe.lake.files import FileEntry
-from tailpipe.lake.paths import LAST_CHECKPOINT, LOG
+from tailpipe.lake.paths import LAST_CHECKPOINT, LOG, entry_version
 
-_ENTRY = re.compile(r"([0-9]{20})\.json")
 _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint\.parquet")
 # Names that Delta gives to what belongs to one version; the last of them where there are several.
 _OF_VERSION = re.compile(
@@ -44,7 +43,7 @@ def read_folder(address: TableAddress) -> LogFolder:
         raise address.unreadable(error) from error
     files = _versions(found, _OF_VERSION)
     return LogFolder(
-        entries=dict(_versions(found, _ENTRY)),
+        entries={version: file for file in found if (version := entry_version(file.path)) is not None},
         checkpoints=dict(_versions(found, _CHECKPOINT)),
         files=tuple(sorted(files, key=lambda each: each[0])),
         hint=hint,

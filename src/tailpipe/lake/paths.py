@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import date
 from urllib.parse import quote, unquote
 
 PARTITION_COLUMNS = ("tp_partition", "tp_index", "tp_date")
 LOG = "_delta_log"
-FIRST_ENTRY = f"{LOG}/{0:020d}.json"
 LAST_CHECKPOINT = f"{LOG}/_last_checkpoint"
 MANIFESTS = "_manifests"
 REJECTS = "_rejects"
 _LONGEST_NAME = 200
+_ENTRY = re.compile(rf"{LOG}/([0-9]{{20}})\.json")
+
+
+def entry_path(version: int) -> str:
+    """Of the log's entry for a version."""
+    return f"{LOG}/{version:020d}.json"
+
+
+def entry_version(path: str) -> int | None:
+    """None for what is no entry of the log."""
+    found = _ENTRY.fullmatch(path)
+    return int(found[1]) if found else None
+
+
+FIRST_ENTRY = entry_path(0)
 
 
 def hive_folder(partition: str, index: str, day: date) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from tailpipe.lake.address import Lake, TableAddress
-from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT, LOG
+from tailpipe.lake.paths import FIRST_ENTRY, LAST_CHECKPOINT, entry_path
 
 Identity = str
 # With this begin the names of what deleted tables leave; in a bucket those of marks that hold the name of a table.
@@ -45,7 +45,7 @@ def is_leaving(address: TableAddress, version: int) -> bool:
     lake = address.lake
     marks = [path for path in lake.files.children("") if path.startswith(REMOVED)]
     names = {lake.files.read(path).decode() for path in marks}
-    return address.name in names or address.files.entry(f"{LOG}/{version:020d}.json") is None
+    return address.name in names or address.files.entry(entry_path(version)) is None
 
 
 @contextmanager
